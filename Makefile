@@ -1,0 +1,44 @@
+# Every target does its own set-up: on a bare machine with Python 3.11+, pip and make, `make demo` is the first command.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-slow check fix bench docs lock clean local-model peers
+
+demo: $(STAMP)
+	$(BIN)/butfor demo
+
+test: $(STAMP)
+	$(BIN)/pytest -n 2 -m "not slow" tests
+
+test-slow: $(STAMP)
+	$(BIN)/pytest -n 2 -m slow tests
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)
+	$(BIN)/butfor bench all --quick
+
+# The lock is for every platform and every Python that we support; no index address is written into it.
+lock: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header --all-extras --group dev pyproject.toml --output-file requirements.lock
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Which step caused the failure, and how sure is that."""

@@ -1,0 +1,85 @@
+"""What a benchmark is, what it reports, and the list of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from butfor.errors import NotFound
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a benchmark is asked to run.
+
+    Attributes:
+        quick: End within 60 seconds on two cores.
+        seed: Root of every random draw.
+        options: What the benchmark's own options said, such as ``{"room": "replay"}``.
+    """
+
+    quick: bool
+    seed: int
+    options: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Check:
+    """One claim held against one bound.
+
+    Attributes:
+        name: The claim in words, with its direction ("≤ 20 µs per step").
+        value: What was measured.
+        bound: What it is held against.
+        ok: Whether it holds.
+    """
+
+    name: str
+    value: float
+    bound: float
+    ok: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report:
+    """A finished benchmark: design's ``{name, settings, rows, checks}`` and notes for a reader.
+
+    Attributes:
+        name: The benchmark's name, with its room where it has one.
+        settings: Everything needed to run it again, the seed included.
+        rows: The table, one dict a row; the first row's keys are the columns. A cell that could not be measured
+            says "not run" and a note says why.
+        checks: The claims; one that fails makes the command exit with 1.
+        notes: What is ours, what is published, and what was not run.
+    """
+
+    name: str
+    settings: Mapping[str, Any]
+    rows: list[dict[str, Any]]
+    checks: list[Check]
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        return dataclasses.asdict(self)
+
+
+Benchmark: TypeAlias = Callable[[Settings], Report]
+
+BENCHMARKS: dict[str, str] = {}
+"""Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
+
+
+def find(name: str) -> Benchmark:
+    """Import a benchmark by name.
+
+    Raises:
+        NotFound: No benchmark has that name.
+    """
+    if name not in BENCHMARKS:
+        raise NotFound(f"there is no benchmark {name!r}", fix=f"choose one of {', '.join(sorted(BENCHMARKS))}")
+    module, _, function = BENCHMARKS[name].partition(":")
+    benchmark: Benchmark = getattr(importlib.import_module(module), function)
+    return benchmark

@@ -1,0 +1,1 @@
+"""Intervals, confidence sequences, sequential tests and multiplicity."""

@@ -1,0 +1,147 @@
+"""The error tree.
+
+Exceptions are for misuse and broken machinery; an answer such as *not identified* or *not replayable* is a value.
+
+::
+
+    ButforError
+    ├── InputError (ValueError)              what the user gave cannot be used
+    │   ├── NotFound (LookupError)           no run, file, step or benchmark of that name
+    │   └── NotRecordable (TypeError)        a value that has no JSON form crossed a boundary
+    ├── AgentError                           the user's agent could not be imported, or raised
+    ├── OutcomeError (ValueError)            an outcome outside [0, 1], NaN, or a rule that raised
+    ├── ReplayError                          a rollout cannot go on as asked
+    │   ├── ReplayDivergence                 the agent asks something other than what was recorded
+    │   ├── UnsupportedCall                  a tool call that a rollout may not make and nothing can answer
+    │   ├── UnknownLane                      a boundary was reached outside the recorded concurrency tree
+    │   ├── BudgetStop                       the budget was used up
+    │   └── Abandoned                        the rollout was given up (timeout); its next boundary raises
+    ├── TransportFault (ConnectionError)     no answer content arrived; the same draw may be tried again
+    ├── StoreError                           the store cannot be used
+    │   ├── StoreTooNew                      written by a newer version
+    │   └── CorruptRecord (ValueError)       bytes that do not match their digest or form
+    └── MissingExtra (ImportError)           an optional package is not installed
+"""
+
+from __future__ import annotations
+
+
+class ButforError(Exception):
+    """The root: one sentence that says what is wrong, where, and what to do.
+
+    Args:
+        what: What is wrong, without a full stop.
+        where: File, line, field or step, where known.
+        fix: What the user can do, in the imperative.
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
+        self.what = what
+        self.where = where
+        self.fix = fix
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        remedy = f": {self.fix}" if self.fix else ""
+        return f"{self.what}{place}{remedy}"
+
+
+class InputError(ButforError, ValueError):
+    """What the user gave cannot be used."""
+
+
+class NotFound(InputError, LookupError):
+    """Nothing of that name exists."""
+
+
+class NotRecordable(InputError, TypeError):
+    """A value without a JSON form crossed a boundary."""
+
+
+class AgentError(ButforError):
+    """The user's agent could not be imported, or raised."""
+
+
+class OutcomeError(ButforError, ValueError):
+    """An outcome is not a number in [0, 1], or its rule raised."""
+
+
+class ReplayError(ButforError):
+    """A rollout cannot go on as asked."""
+
+
+class ReplayDivergence(ReplayError):
+    """The agent asks something other than what was recorded.
+
+    Args:
+        what: What differs, in words.
+        path: JSON path of the first differing field.
+        recorded: The recorded value there.
+        asked: The value that the agent gives now.
+        where: Lane and occurrence of the crossing.
+    """
+
+    def __init__(
+        self, what: str, *, path: str = "$", recorded: object = None, asked: object = None, where: str | None = None
+    ) -> None:
+        self.path = path
+        self.recorded = recorded
+        self.asked = asked
+        super().__init__(
+            what,
+            where=where,
+            fix="the agent's code, its input or something outside the boundaries changed since the recording",
+        )
+
+
+class UnsupportedCall(ReplayError):
+    """A tool call that a rollout may not make, and that nothing recorded or simulated can answer."""
+
+    def __init__(self, what: str, *, tool: str, where: str | None = None, fix: str | None = None) -> None:
+        self.tool = tool
+        super().__init__(what, where=where, fix=fix)
+
+
+class UnknownLane(ReplayError):
+    """A boundary was reached outside the recorded concurrency tree."""
+
+
+class BudgetStop(ReplayError):
+    """The budget was used up.
+
+    Args:
+        what: What ran out, in words.
+        resource: One of rollouts, policy_calls, tokens, money, seconds.
+    """
+
+    def __init__(self, what: str, *, resource: str, fix: str | None = None) -> None:
+        self.resource = resource
+        super().__init__(what, fix=fix)
+
+
+class Abandoned(ReplayError):
+    """The rollout was given up; whatever it does now is discarded."""
+
+
+class TransportFault(ButforError, ConnectionError):
+    """No answer content arrived, so the same draw may be tried again."""
+
+
+class StoreError(ButforError):
+    """The store cannot be used."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer version of butfor."""
+
+
+class CorruptRecord(StoreError, ValueError):
+    """Stored bytes do not match their digest or their form."""
+
+
+class MissingExtra(ButforError, ImportError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, *, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package!r}", fix=f"pip install 'butfor[{extra}]'")

@@ -1,0 +1,1 @@
+"""Evidence tables, estimators, diagnostics and sensitivity."""

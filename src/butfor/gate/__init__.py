@@ -1,0 +1,1 @@
+"""May this tool call run? Four verdicts, each with a certificate."""

@@ -1,0 +1,1 @@
+"""Acyclic directed mixed graphs, m-separation, districts and their file formats."""

@@ -1,0 +1,1 @@
+"""Foreign traces to runs, and runs to ATIF."""

@@ -1,0 +1,1 @@
+"""Ready-made outcome rules and judges."""

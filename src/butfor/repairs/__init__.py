@@ -1,0 +1,1 @@
+"""The smallest change that really fixes the failure."""

@@ -1,0 +1,1 @@
+"""Recorder, journal, do-operations, engine and the tool-effect policy."""

@@ -1,0 +1,1 @@
+"""The trace model: runs, steps, tool calls, observations, outcomes and replayability grades."""

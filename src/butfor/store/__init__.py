@@ -1,0 +1,1 @@
+"""Runs, journals, rollouts and results on SQLite."""
