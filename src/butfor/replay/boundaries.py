@@ -1,0 +1,358 @@
+"""The boundaries that an agent's non-determinism passes: model calls, tool calls, time, randomness, identifiers.
+
+Outside a recording or a replay they do nothing but call through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import random
+import time
+import uuid as uuid_module
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from butfor import canonical
+from butfor.errors import InputError
+from butfor.replay import codecs
+from butfor.replay.lanes import Lane, current, here
+from butfor.replay.session import Live, Served
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from butfor.canonical import Json
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EFFECTS = ("none", "read", "write")
+
+
+def model(function: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
+    """Wrap any callable that asks a model, so that each call is one policy decision.
+
+    The callable may be synchronous, asynchronous, or a generator of either kind (a stream). Its arguments are the
+    state s_k and must have a JSON form; its result, the action a_k, may also be a pydantic model or a dataclass.
+
+    Args:
+        function: What asks the model.
+        name: Its name in journals; the callable's own by default.
+
+    Returns:
+        A callable of the same kind.
+    """
+    label = name or _name_of(function)
+    return _wrapped(function, "model", label, "", _pack, _unpack)
+
+
+def tool(*, effect: str, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declare a function as a tool, with what it does to the world.
+
+    Args:
+        effect: ``"none"`` (a function of its arguments), ``"read"`` (looks at the world), ``"write"`` (changes it).
+            Only `write` tools are kept from running in rollouts, so a tool that changes anything must say so.
+        name: Its name; the function's own by default.
+
+    Raises:
+        InputError: The effect is none of the three.
+    """
+    if effect not in EFFECTS:
+        raise InputError(
+            f"a tool's effect is one of {', '.join(EFFECTS)}, not {effect!r}",
+            fix='write @butfor.tool(effect="write") if it changes anything',
+        )
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        pack = functools.partial(_bind, signature)
+        return _wrapped(function, "tool", name or _name_of(function), effect, pack, _call)
+
+    return declare
+
+
+def now() -> datetime:
+    """Return the time, in UTC; recorded, and in a replay the recorded one."""
+    lane = here()
+    seconds = time.time() if lane is None else cast("float", _value(lane, "now", time.time))
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def rng() -> random.Random:
+    """Return a generator whose seed is recorded; a decision drawn again gets another one."""
+    lane = here()
+    return random.Random() if lane is None else random.Random(_seeded(lane, "rng"))
+
+
+def uuid4() -> uuid_module.UUID:
+    """Return a random UUID; recorded, and in a replay the recorded one."""
+    lane = here()
+    if lane is None:
+        return uuid_module.uuid4()
+    return uuid_module.UUID(int=random.Random(_seeded(lane, "uuid")).getrandbits(128), version=4)
+
+
+def _value(lane: Lane, kind: str, read: Callable[[], Json]) -> Json:
+    verdict = lane.session.begin(lane, kind, kind, None)
+    if isinstance(verdict, Served):
+        return verdict.deliver()
+    return lane.session.finish(verdict, read())
+
+
+def _seeded(lane: Lane, kind: str) -> int:
+    verdict = lane.session.begin(lane, kind, kind, None)
+    if isinstance(verdict, Served):
+        return int(verdict.deliver())
+    return int(lane.session.finish(verdict, verdict.crossing.seed))
+
+
+# The drivers: one for each kind of callable, all thin over begin, finish and fail.
+
+
+def _wrapped(
+    function: Callable[P, R],
+    kind: str,
+    name: str,
+    effect: str,
+    pack: Callable[[tuple[Any, ...], dict[str, Any]], Json],
+    unpack: Callable[[Callable[..., Any], Json, tuple[Any, ...], dict[str, Any]], Any],
+) -> Callable[P, R]:
+    def begin(lane: Lane, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served | Live:
+        return lane.session.begin(lane, kind, name, pack(args, kwargs), effect)
+
+    def start(ticket: Live, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return unpack(ticket.policy or function, ticket.payload, args, kwargs)
+
+    if inspect.isasyncgenfunction(function):
+        driver: Any = _async_stream(function, begin, start)
+    elif inspect.isgeneratorfunction(function):
+        driver = _sync_stream(function, begin, start)
+    elif _is_async(function):
+        driver = _async_call(function, begin, start)
+    else:
+        driver = _sync_call(function, begin, start)
+    functools.update_wrapper(driver, function)
+    driver.butfor_boundary = (kind, name, effect)
+    return cast("Callable[P, R]", driver)
+
+
+def _sync_call(function: Any, begin: Any, start: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        lane = here()
+        if lane is None:
+            return function(*args, **kwargs)
+        verdict = begin(lane, args, kwargs)
+        if type(verdict) is Served:
+            return verdict.deliver()
+        session = lane.session
+        while True:
+            token = current.set(verdict.inner)
+            try:
+                value = start(verdict, args, kwargs)
+            except BaseException as error:
+                pause = session.retries(verdict, error)
+                if pause is None:
+                    session.fail(verdict, error)
+                    raise
+            else:
+                if inspect.isawaitable(value):  # an async callable that does not look like one
+                    current.reset(token)
+                    return _finish_later(value, verdict, session)
+                return session.finish(verdict, value)
+            finally:
+                if current.get() is verdict.inner:
+                    current.reset(token)
+            verdict.attempts += 1
+            time.sleep(pause)
+
+    return call
+
+
+async def _finish_later(value: Any, ticket: Live, session: Any) -> Any:
+    token = current.set(ticket.inner)
+    try:
+        result = await value
+    except BaseException as error:
+        session.fail(ticket, error)
+        raise
+    finally:
+        current.reset(token)
+    return session.finish(ticket, result)
+
+
+def _async_call(function: Any, begin: Any, start: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        lane = here()
+        if lane is None:
+            return await function(*args, **kwargs)
+        verdict = begin(lane, args, kwargs)
+        if type(verdict) is Served:
+            return verdict.deliver()
+        session = lane.session
+        while True:
+            token = current.set(verdict.inner)
+            try:
+                value = start(verdict, args, kwargs)
+                value = await value if inspect.isawaitable(value) else value
+            except BaseException as error:
+                pause = session.retries(verdict, error)
+                if pause is None:
+                    session.fail(verdict, error)
+                    raise
+            else:
+                return session.finish(verdict, value)
+            finally:
+                current.reset(token)
+            verdict.attempts += 1
+            await asyncio.sleep(pause)
+
+    return call
+
+
+def _sync_stream(function: Any, begin: Any, start: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        lane = here()
+        if lane is None:
+            yield from function(*args, **kwargs)
+            return
+        verdict = begin(lane, args, kwargs)
+        if type(verdict) is Served:
+            yield from verdict.deliver()
+            return
+        chunks: list[Json] = []
+        stream = start(verdict, args, kwargs)
+        try:
+            while True:
+                # The inner lane is entered only while the stream computes, never while its consumer does.
+                token = current.set(verdict.inner)
+                try:
+                    chunk = next(stream)
+                except StopIteration:
+                    break
+                finally:
+                    current.reset(token)
+                chunks.append(_as_served(chunk))
+                yield chunks[-1]
+        except GeneratorExit:
+            stream.close()
+            _finish_stream(verdict, lane, chunks)
+            raise
+        except BaseException as error:
+            lane.session.fail(verdict, error)
+            raise
+        _finish_stream(verdict, lane, chunks)
+
+    return call
+
+
+def _async_stream(function: Any, begin: Any, start: Any) -> Any:
+    async def call(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        lane = here()
+        if lane is None:
+            async for chunk in function(*args, **kwargs):
+                yield chunk
+            return
+        verdict = begin(lane, args, kwargs)
+        if type(verdict) is Served:
+            for chunk in verdict.deliver():
+                yield chunk
+            return
+        chunks: list[Json] = []
+        stream = start(verdict, args, kwargs)
+        try:
+            while True:
+                token = current.set(verdict.inner)
+                try:
+                    chunk = await anext(stream)
+                except StopAsyncIteration:
+                    break
+                finally:
+                    current.reset(token)
+                chunks.append(_as_served(chunk))
+                yield chunks[-1]
+        except GeneratorExit:
+            await stream.aclose()
+            _finish_stream(verdict, lane, chunks)
+            raise
+        except BaseException as error:
+            lane.session.fail(verdict, error)
+            raise
+        _finish_stream(verdict, lane, chunks)
+
+    return call
+
+
+def _as_served(chunk: Json) -> Json:
+    return canonical.decode(canonical.encode_exact(chunk))
+
+
+def _finish_stream(ticket: Live, lane: Lane, chunks: list[Json]) -> None:
+    lane.session.complete(ticket, canonical.encode_exact(chunks), codecs.STREAM)
+
+
+# Requests: from a call's arguments to one JSON value, and back where an operation changed it.
+
+
+def _pack(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Json:
+    """Say what a model call asks: its keyword arguments, or its only argument, or both kinds by name."""
+    if not args:
+        return {key: _jsonable(value) for key, value in kwargs.items()}
+    if len(args) == 1 and not kwargs and isinstance(args[0], dict):
+        return args[0]
+    return {"args": [_jsonable(value) for value in args], "kwargs": {k: _jsonable(v) for k, v in kwargs.items()}}
+
+
+def _unpack(function: Callable[..., Any], payload: Json, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not args:
+        return function(**_restored(payload, kwargs))
+    if len(args) == 1 and not kwargs and isinstance(args[0], dict):
+        return function(payload)
+    changed = [new if _differs(new, old) else old for new, old in zip(payload["args"], args, strict=True)]
+    return function(*changed, **_restored(payload["kwargs"], kwargs))
+
+
+def _restored(payload: dict[str, Json], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Keep the caller's own objects where nothing changed: a JSON copy of a typed argument is not that argument."""
+    return {
+        key: kwargs[key] if key in kwargs and not _differs(value, kwargs[key]) else value
+        for key, value in payload.items()
+    }
+
+
+def _differs(new: Json, old: Any) -> bool:
+    return new is not old and bool(new != _jsonable(old))
+
+
+def _jsonable(value: Any) -> Json:
+    """Give pydantic models and dataclasses their JSON form; anything else is written as it is."""
+    if type(value) in (str, int, float, bool, list, dict, tuple, type(None)):
+        if isinstance(value, list) and value and type(value[0]) not in (str, int, float, dict):
+            return [_jsonable(each) for each in value]
+        return value
+    text, _ = codecs.dump(value)
+    return canonical.decode(text)
+
+
+def _bind(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Json:
+    if not args and len(kwargs) == len(signature.parameters):
+        return {key: _jsonable(value) for key, value in kwargs.items()}
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return {key: _jsonable(value) for key, value in bound.arguments.items() if key != "self"}
+
+
+def _call(function: Callable[..., Any], payload: Json, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    del payload  # a tool's arguments are never changed on their way
+    return function(*args, **kwargs)
+
+
+def _is_async(function: Any) -> bool:
+    # An instance with an async __call__ is asynchronous too; for a function, its type's __call__ is a plain slot.
+    method = vars(type(function)).get("__call__")
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(method)
+
+
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__name__", None) or type(function).__name__)

@@ -1,0 +1,92 @@
+"""How an answer becomes text in the journal, and the same object again in a replay."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from butfor import canonical
+from butfor.errors import ButforError, CorruptRecord, NotRecordable
+
+PLAIN = ""
+STREAM = "stream"
+
+
+class RecordedError(ButforError):
+    """Stands for a recorded exception whose type cannot be built again; it carries the type's name and message."""
+
+
+def dump(value: Any) -> tuple[str, str]:
+    """Write an answer.
+
+    Returns:
+        (JSON text, codec): plain values have the codec "", pydantic models and dataclasses their type's name.
+
+    Raises:
+        NotRecordable: The value is neither JSON, nor a pydantic model, nor a dataclass.
+    """
+    if isinstance(value, BaseModel):
+        return canonical.encode_exact(value.model_dump(mode="json", warnings=False)), _name(type(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return canonical.encode_exact(TypeAdapter(type(value)).dump_python(value, mode="json")), _name(type(value))
+    return canonical.encode_exact(value), PLAIN
+
+
+def load(codec: str, text: str) -> Any:
+    """Build the object that the agent saw.
+
+    Only types of modules that the agent has already imported are built: a journal cannot make us import code.
+
+    Raises:
+        CorruptRecord: The type does not exist any more, or does not accept the recorded value.
+    """
+    value = canonical.decode(text)
+    if codec in (PLAIN, STREAM):
+        return value
+    kind = _find(codec)
+    if kind is None:
+        raise CorruptRecord(
+            f"the recorded answer is a {codec}, which the agent has not imported", fix="record the run again"
+        )
+    try:
+        return kind.model_validate(value) if issubclass(kind, BaseModel) else TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise CorruptRecord(f"{codec} no longer accepts the recorded answer ({error.error_count()} fields)") from None
+
+
+def describe_error(error: BaseException) -> tuple[str, str]:
+    """Name an exception's type and message."""
+    return _name(type(error)), str(error)
+
+
+def rebuild_error(name: str, message: str) -> BaseException:
+    """Build a recorded exception again: the same type where it takes one message, else a `RecordedError`."""
+    kind = _find(name)
+    if kind is not None and issubclass(kind, BaseException):
+        try:
+            error: BaseException = kind(message)
+        except Exception:  # noqa: BLE001  a foreign constructor may want anything
+            return RecordedError(f"{name}: {message}")
+        if str(error) == message:
+            return error
+    return RecordedError(f"{name}: {message}")
+
+
+def _name(kind: type) -> str:
+    if "<locals>" in kind.__qualname__ and not issubclass(kind, BaseException):
+        raise NotRecordable(
+            f"an answer of the local type {kind.__qualname__} cannot be built again in a replay",
+            fix="define the type at module level, or return plain JSON values",
+        )
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _find(name: str) -> Any:
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if isinstance(found, type) else None

@@ -1,0 +1,72 @@
+"""Which noise a rollout decides with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from butfor import noise
+
+if TYPE_CHECKING:
+    from butfor.canonical import Json
+
+
+class Seeds(Protocol):
+    """Gives the seed of a live decision."""
+
+    def seed(self, digest: str, lane: str, occurrence: int) -> int | None:
+        """Return the seed, or None to leave the agent's own in place.
+
+        Args:
+            digest: Digest of the request.
+            lane: Spawn path of the part that decides.
+            occurrence: How many crossings of that lane began before it.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshSeeds:
+    """A policy draw is keyed by (analysis fingerprint, request digest, lane, occurrence, draw id); design §4.
+
+    Attributes:
+        fingerprint: Of the analysis: agent code, tools, simulators, outcome, model.
+        draw: The draw's id. Arms use disjoint ids, so that no draw enters two estimates.
+    """
+
+    fingerprint: str
+    draw: str
+
+    def seed(self, digest: str, lane: str, occurrence: int) -> int | None:
+        """Return the draw's seed for this decision."""
+        return noise.seed_of("draw", self.fingerprint, digest, lane, occurrence, self.draw)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedSeeds:
+    """Leave every seed as the agent sets it: the same request is decided with the same noise as in the recording."""
+
+    def seed(self, digest: str, lane: str, occurrence: int) -> int | None:
+        """Return None."""
+        del digest, lane, occurrence
+        return None
+
+
+def with_seed(payload: Json, seed: int) -> tuple[Json, bool]:
+    """Replace a request's seed, where it has one; nothing else of it changes.
+
+    Returns:
+        (the request, whether it had a seed).
+    """
+    if isinstance(payload, dict):
+        if isinstance(payload.get("seed"), int):
+            return payload | {"seed": seed}, True
+        for inner in ("body", "kwargs"):
+            if isinstance(payload.get(inner), dict) and isinstance(payload[inner].get("seed"), int):
+                return payload | {inner: payload[inner] | {"seed": seed}}, True
+        for position, argument in enumerate(payload.get("args") or ()):
+            if isinstance(argument, dict) and isinstance(argument.get("seed"), int):
+                args = list(payload["args"])
+                args[position] = argument | {"seed": seed}
+                return payload | {"args": args}, True
+    return payload, False

@@ -1,0 +1,170 @@
+"""The journal of a recorded run: what every boundary was asked and answered, indexed for replay."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from butfor.errors import CorruptRecord
+from butfor.replay.crossings import Crossing, read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from butfor.canonical import Json
+
+FORMAT = "butfor-journal/1"
+
+AnswerKey = tuple[str, str, str]
+"""(tool, digest of its arguments, digest of the write calls before it)."""
+
+NO_WRITES = ""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A complete recording.
+
+    Attributes:
+        header: What was recorded: agent, input, fingerprint parts, butfor's version.
+        crossings: In order of completion; `seq` is the position.
+        footer: What the agent returned or raised; None where the recording was cut off.
+    """
+
+    header: dict[str, Json]
+    crossings: tuple[Crossing, ...]
+    footer: dict[str, Json] | None
+
+    @classmethod
+    def read(cls, lines: Iterable[str], *, where: str) -> Journal:
+        """Read a journal's lines: a header, crossings, and a footer where the recording was finished.
+
+        Raises:
+            CorruptRecord: A line is not what it should be; the message gives its number.
+        """
+        header: dict[str, Json] | None = None
+        footer: dict[str, Json] | None = None
+        crossings: list[Crossing] = []
+        for number, line in enumerate(lines, 1):
+            place = f"{where}, journal line {number}"
+            if line.startswith('{"head"'):
+                crossing = read_line(line, where=place)
+                if crossing.seq != len(crossings):
+                    raise CorruptRecord(
+                        f"the journal is corrupt (crossing {crossing.seq} stands where {len(crossings)} should)",
+                        where=place,
+                    )
+                crossings.append(crossing)
+                continue
+            try:
+                document = json.loads(line)
+                if document.get("journal") == FORMAT:
+                    header = document
+                else:
+                    footer = document["footer"]
+            except (ValueError, KeyError, AttributeError) as problem:
+                raise CorruptRecord(f"the journal is corrupt ({problem})", where=place) from None
+        if header is None:
+            raise CorruptRecord("the journal has no header", where=where)
+        _mark_inner_steps(crossings)
+        return cls(header=header, crossings=tuple(crossings), footer=footer)
+
+    @cached_property
+    def by_address(self) -> dict[tuple[str, int], Crossing]:
+        """Crossings by (lane, occurrence)."""
+        return {(crossing.lane, crossing.occurrence): crossing for crossing in self.crossings}
+
+    @cached_property
+    def steps(self) -> tuple[Crossing, ...]:
+        """The model calls, by step index."""
+        return tuple(crossing for crossing in self.crossings if crossing.kind == "model")
+
+    @cached_property
+    def answers(self) -> dict[AnswerKey, list[Crossing]]:
+        """Recorded tool answers by tool, arguments and the write calls before them, in order of beginning."""
+        found: dict[AnswerKey, list[Crossing]] = defaultdict(list)
+        writes = NO_WRITES
+        for crossing in sorted(self.crossings, key=lambda each: each.began):
+            if crossing.kind == "tool":
+                found[crossing.name, crossing.digest, writes].append(crossing)
+                if is_write(crossing.effect):
+                    writes = after_write(writes, crossing.name, crossing.digest)
+        return dict(found)
+
+    def tools_of(self, step: int) -> list[Crossing]:
+        """The tool calls that a step made, in order of beginning, without those inside another tool."""
+        lane = self.steps[step].lane
+        return sorted(
+            (
+                crossing
+                for crossing in self.crossings
+                if crossing.kind == "tool" and crossing.step == step and _is_spawned_from(crossing.lane, lane)
+            ),
+            key=lambda each: each.began,
+        )
+
+    def request_text(self, crossing: Crossing) -> str:
+        """Rebuild the whole text of a crossing's request.
+
+        Raises:
+            CorruptRecord: A difference refers to what does not exist.
+        """
+        return rebuild(crossing, self.crossings)
+
+
+def rebuild(crossing: Crossing, known: tuple[Crossing, ...] | list[Crossing]) -> str:
+    """Rebuild a request's text from its chain of differences.
+
+    Raises:
+        CorruptRecord: A difference refers to what does not exist, or the text does not match its digest.
+    """
+    chain = [crossing]
+    while chain[-1].base is not None:
+        base = chain[-1].base
+        if not 0 <= base < len(known) or (len(chain) > 1 and base >= chain[-1].seq):
+            raise CorruptRecord("a request refers to a crossing that does not exist", where=f"crossing {crossing.seq}")
+        chain.append(known[base])
+    text = ""
+    for each in reversed(chain):
+        text = text[: each.head] + each.middle + (text[len(text) - each.tail :] if each.tail else "")
+    if digest_of(text) != crossing.digest:
+        raise CorruptRecord("a recorded request does not match its digest", where=f"crossing {crossing.seq}")
+    return text
+
+
+def digest_of(text: str) -> str:
+    """Tagged SHA-256 of ASCII text."""
+    return "sha256:" + sha256(text.encode("ascii")).hexdigest()
+
+
+def is_write(effect: str) -> bool:
+    """Whether a declared effect counts as a write; an undeclared one does."""
+    return effect not in ("none", "read")
+
+
+def after_write(writes: str, tool: str, digest: str) -> str:
+    """Extend the digest of a write sequence by one call."""
+    return sha256(f"{writes}|{len(tool)}:{tool}|{digest}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_inside(lane: str, outer: str) -> bool:
+    """Whether a lane is another one, or was spawned or entered from it."""
+    return lane == outer or lane.startswith((outer + ".", outer + "/"))
+
+
+def _is_spawned_from(lane: str, owner: str) -> bool:
+    return lane == owner or (lane.startswith(owner + ".") and "/" not in lane[len(owner) :])
+
+
+def _mark_inner_steps(crossings: list[Crossing]) -> None:
+    models = [crossing for crossing in crossings if crossing.kind == "model" and "/" in crossing.lane]
+    if not models:
+        return
+    for crossing in crossings:
+        if crossing.kind == "tool":
+            inner = f"{crossing.lane}/{crossing.occurrence}"
+            crossing.last_inner = max((each.step for each in models if is_inside(each.lane, inner)), default=-1)

@@ -1,0 +1,68 @@
+"""The recorder: everything is answered live and written down."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from butfor import noise
+from butfor.replay.session import Live, Served, Session, text_and_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from butfor.canonical import Json
+    from butfor.replay.crossings import Crossing
+    from butfor.replay.lanes import Lane
+
+
+class RecordingSession(Session):
+    """Answers every crossing live and writes each one down as soon as it is complete.
+
+    Args:
+        write: Takes one journal line; it must have stored the line when it returns, so that a killed process loses
+            no finished crossing.
+        entropy: Seeds `butfor.rng()` and `butfor.uuid4()` of this recording.
+    """
+
+    def __init__(self, write: Callable[[str], None], *, entropy: bytes | None = None) -> None:
+        super().__init__()
+        self._write = write
+        self._entropy = entropy if entropy is not None else os.urandom(16)
+
+    def begin(self, lane: Lane, kind: str, name: str, payload: Json, effect: str = "") -> Served | Live:
+        """Answer live; what happens inside a model call belongs to that call and is not written down."""
+        if self.latched is not None:
+            raise self.latched
+        if lane.inside_model:
+            return self._inside_model(lane, kind, name, payload, effect)
+        text, digest = text_and_digest(payload)
+        crossing = self.open_crossing(lane, kind, name, text, digest, effect)
+        if kind in ("rng", "uuid"):
+            crossing.seed = noise.seed_of(self._entropy, lane.path, crossing.occurrence)
+        return self.live(lane, crossing, payload, text)
+
+    def _inside_model(self, lane: Lane, kind: str, name: str, payload: Json, effect: str) -> Live:
+        crossing = self.open_crossing(lane, kind, name, "null", "", effect)
+        crossing.seed = noise.seed_of(self._entropy, lane.path, crossing.occurrence)
+        return self.live(lane, crossing, payload, "null")
+
+    def retries(self, ticket: Live, error: BaseException) -> float | None:
+        """Never: a recording shows what the agent itself does about a fault."""
+        del ticket, error
+        return None
+
+    def placed(self, crossing: Crossing) -> None:
+        """Write the crossing's line."""
+        self._write(crossing.line())
+
+
+def header_line(header: dict[str, Json]) -> str:
+    """Write the first line of a journal."""
+    return json.dumps({"journal": "butfor-journal/1", **header}, separators=(",", ":"))
+
+
+def footer_line(footer: dict[str, Json]) -> str:
+    """Write the last line of a journal."""
+    return json.dumps({"footer": footer}, separators=(",", ":"))

@@ -1,0 +1,177 @@
+"""What answers a boundary: the sans-IO protocol that recording and replaying share.
+
+A boundary calls `begin` with what it is asked. The session answers either `Served` (here is the answer) or `Live` (go
+and get it, then call `finish` or `fail`). The session does no input or output of its own, so that one implementation
+serves synchronous and asynchronous agents.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from butfor import canonical
+from butfor.replay import codecs
+from butfor.replay.crossings import Crossing, difference
+from butfor.replay.journal import digest_of
+from butfor.replay.lanes import Lane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from butfor.canonical import Json
+
+
+@dataclass(slots=True)
+class Served:
+    """The session knows the answer.
+
+    Attributes:
+        response: JSON text of the answer.
+        codec: How it becomes the object that the agent sees.
+        error: What to raise instead.
+    """
+
+    response: str | None
+    codec: str
+    error: tuple[str, str] | None = None
+
+    def deliver(self) -> Any:
+        """Return the answer as the agent sees it, or raise the recorded error."""
+        if self.error is not None:
+            raise codecs.rebuild_error(*self.error)
+        return codecs.load(self.codec, self.response or "null")
+
+
+@dataclass(slots=True)
+class Live:
+    """The boundary must get the answer itself.
+
+    Attributes:
+        crossing: What is known of the crossing so far.
+        lane: Where it was begun.
+        inner: The lane of what runs inside it.
+        payload: The request to send, which an operation may have changed.
+        text: The request's text as the agent asked it.
+        policy: Who decides instead of the recorded policy, where an operation says so.
+        attempts: How often it was tried.
+    """
+
+    crossing: Crossing
+    lane: Lane
+    inner: Lane
+    payload: Json
+    text: str
+    policy: Callable[..., Any] | None = None
+    attempts: int = 0
+    started: float = 0.0
+
+
+class Session(ABC):
+    """Counts crossings and steps, keeps what happened, and latches what ends it.
+
+    Attributes:
+        crossings: Complete crossings, in order of completion.
+        latched: The error that ended the session; every later boundary raises it again, caught or not.
+        process: The process that may cross boundaries of this session.
+    """
+
+    def __init__(self, *, first_seq: int = 0) -> None:
+        self.root = Lane(self, "0")
+        self.crossings: list[Crossing] = []
+        self.latched: BaseException | None = None
+        self.process = os.getpid()
+        self.next_seq = first_seq
+        self.steps = 0
+        self._began = 0
+        # Threads of one agent finish crossings at the same time; counters and the list move together.
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def begin(self, lane: Lane, kind: str, name: str, payload: Json, effect: str = "") -> Served | Live:
+        """Say how a crossing is answered.
+
+        Args:
+            lane: Where the boundary was reached.
+            kind: Which boundary.
+            name: The model's or tool's name.
+            payload: The request, a JSON value.
+            effect: A tool's declared effect.
+        """
+
+    @abstractmethod
+    def retries(self, ticket: Live, error: BaseException) -> float | None:
+        """Say after how many seconds a failed attempt is repeated with the same draw; None where it is not."""
+
+    def finish(self, ticket: Live, value: Any) -> Any:
+        """Complete a crossing with the answer; returns the answer as a replay will serve it."""
+        response, codec = codecs.dump(value)
+        self.complete(ticket, response, codec)
+        # What plain JSON can hold comes back from its text, so that the agent meets the same object in a replay.
+        return codecs.load(codec, response)
+
+    def fail(self, ticket: Live, error: BaseException) -> None:
+        """Complete a crossing with the error that it raised."""
+        ticket.crossing.error = codecs.describe_error(error)
+        self.complete(ticket, None, "")
+
+    def complete(self, ticket: Live, response: str | None, codec: str) -> None:
+        """Put a finished crossing in its place: models get their step index now, by completion."""
+        crossing = ticket.crossing
+        crossing.response = response
+        crossing.codec = codec
+        crossing.seconds = time.perf_counter() - ticket.started
+        # What happens inside a model call belongs to that call.
+        if not ticket.lane.inside_model:
+            with self._lock:
+                self._place(crossing, ticket)
+
+    def _place(self, crossing: Crossing, ticket: Live) -> None:
+        crossing.seq = self.next_seq
+        self.next_seq += 1
+        if crossing.kind == "model":
+            crossing.step = self.steps
+            self.steps += 1
+            ticket.lane.step = crossing.step
+            ticket.lane.last = (crossing.seq, ticket.text)
+        self.crossings.append(crossing)
+        self.placed(crossing)
+
+    @abstractmethod
+    def placed(self, crossing: Crossing) -> None:
+        """Hear of a crossing that has just been completed, in order; called under the session's lock."""
+
+    def open_crossing(self, lane: Lane, kind: str, name: str, text: str, digest: str, effect: str) -> Crossing:
+        """Number a crossing that begins now and express its request as a difference from the last of its lane."""
+        # Only model requests grow with the history; other kinds are stored whole.
+        base, head, middle, tail = difference(lane.last if kind == "model" else None, text)
+        with self._lock:
+            began = self._began
+            self._began += 1
+        occurrence = lane.crossings
+        lane.crossings += 1
+        return Crossing(
+            -1, kind, name, lane.path, occurrence, lane.step, self.steps, began, digest, base, head, middle, tail,
+            effect=effect,
+        )  # fmt: skip
+
+    def live(self, lane: Lane, crossing: Crossing, payload: Json, text: str) -> Live:
+        """Make the ticket of a crossing that the boundary answers itself."""
+        inner = lane.enter(crossing.occurrence, inside_model=crossing.kind == "model" or lane.inside_model)
+        return Live(crossing, lane, inner, payload, text, started=time.perf_counter())
+
+    def latch(self, error: BaseException) -> BaseException:
+        """End the session with this error, whatever the agent does about it; the first one stays."""
+        if self.latched is None:
+            self.latched = error
+        return self.latched
+
+
+def text_and_digest(payload: Json) -> tuple[str, str]:
+    """Write a request and hash it."""
+    text = canonical.encode_exact(payload)
+    return text, digest_of(text)
