@@ -254,11 +254,18 @@ def _from_call(call: ast.expr, files: dict[str, Json], text: str) -> Interventio
 
 
 def _literal(node: ast.expr, files: dict[str, Json]) -> Json:
-    if isinstance(node, ast.Name):
-        words: dict[str, Json] = {"true": True, "false": False, "null": None, **files}
-        if node.id in words:
-            return words[node.id]
-    return ast.literal_eval(node)
+    if isinstance(node, ast.Name) and node.id in files:
+        return files[node.id]
+    return ast.literal_eval(_JsonWords().visit(node))
+
+
+class _JsonWords(ast.NodeTransformer):
+    """Reads JSON's three words as Python's, so that a pasted JSON value is a literal."""
+
+    words: ClassVar[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(self.words[node.id]) if node.id in self.words else node
 
 
 def _take_files(text: str, folder: Path) -> tuple[str, dict[str, Json]]:

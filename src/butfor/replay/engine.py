@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-import time
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,7 +13,6 @@ from butfor import canonical
 from butfor.errors import (
     Abandoned,
     BudgetStop,
-    ButforError,
     ReplayDivergence,
     TransportFault,
     UnknownLane,
@@ -62,8 +60,8 @@ async def drive(agent: Agent, task: Json, session: Session, *, time_limit: float
         agent: The user's agent.
         task: Its input; each execution gets its own copy.
         session: Answers its boundaries.
-        time_limit: Seconds. A synchronous agent that exceeds it is abandoned: its thread cannot be stopped, but its next
-            boundary raises and its slot is free.
+        time_limit: Seconds. A synchronous agent that exceeds it is abandoned: its thread cannot be stopped, but its
+            next boundary raises and its slot is free.
     """
     argument = canonical.decode(canonical.encode_exact(task))
     try:
@@ -192,13 +190,3 @@ def trajectory_of(session: RolloutSession, ending: Ending) -> Trajectory:
         failure=failure,
         error=ending.error if failure else None,
     )
-
-
-def seconds_since(start: float) -> float:
-    """Wall seconds since a `time.perf_counter()` reading."""
-    return time.perf_counter() - start
-
-
-def as_fault(error: BaseException | None) -> ButforError | None:
-    """Return an error of ours, None for any other."""
-    return error if isinstance(error, ButforError) else None

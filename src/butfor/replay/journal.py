@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from butfor import canonical
 from butfor.errors import CorruptRecord
 from butfor.replay.crossings import Crossing, read_line
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from butfor.canonical import Json
-
-FORMAT = "butfor-journal/1"
 
 AnswerKey = tuple[str, str, str]
 """(tool, digest of its arguments, digest of the write calls before it)."""
@@ -30,7 +28,7 @@ class Journal:
     """A complete recording.
 
     Attributes:
-        header: What was recorded: agent, input, fingerprint parts, butfor's version.
+        header: What was recorded: agent, input, code, entropy, butfor's version.
         crossings: In order of completion; `seq` is the position.
         footer: What the agent returned or raised; None where the recording was cut off.
     """
@@ -40,36 +38,31 @@ class Journal:
     footer: dict[str, Json] | None
 
     @classmethod
-    def read(cls, lines: Iterable[str], *, where: str) -> Journal:
-        """Read a journal's lines: a header, crossings, and a footer where the recording was finished.
+    def read(cls, header: dict[str, Json], lines: Iterable[str], *, where: str) -> Journal:
+        """Read a journal's lines: crossings, and a footer where the recording was finished.
+
+        Args:
+            header: What was recorded.
+            lines: The journal's lines.
+            where: The run, for messages.
 
         Raises:
             CorruptRecord: A line is not what it should be; the message gives its number.
         """
-        header: dict[str, Json] | None = None
         footer: dict[str, Json] | None = None
         crossings: list[Crossing] = []
         for number, line in enumerate(lines, 1):
             place = f"{where}, journal line {number}"
-            if line.startswith('{"head"'):
-                crossing = read_line(line, where=place)
-                if crossing.seq != len(crossings):
-                    raise CorruptRecord(
-                        f"the journal is corrupt (crossing {crossing.seq} stands where {len(crossings)} should)",
-                        where=place,
-                    )
-                crossings.append(crossing)
+            if not line.startswith('{"head"'):
+                footer = _footer(line, place)
                 continue
-            try:
-                document = json.loads(line)
-                if document.get("journal") == FORMAT:
-                    header = document
-                else:
-                    footer = document["footer"]
-            except (ValueError, KeyError, AttributeError) as problem:
-                raise CorruptRecord(f"the journal is corrupt ({problem})", where=place) from None
-        if header is None:
-            raise CorruptRecord("the journal has no header", where=where)
+            crossing = read_line(line, where=place)
+            if crossing.seq != len(crossings) or footer is not None:
+                raise CorruptRecord(
+                    f"the journal is corrupt (crossing {crossing.seq} stands where {len(crossings)} should)",
+                    where=place,
+                )
+            crossings.append(crossing)
         _mark_inner_steps(crossings)
         return cls(header=header, crossings=tuple(crossings), footer=footer)
 
@@ -114,6 +107,21 @@ class Journal:
             CorruptRecord: A difference refers to what does not exist.
         """
         return rebuild(crossing, self.crossings)
+
+
+def footer_line(footer: dict[str, Json]) -> str:
+    """Write the last line of a journal."""
+    return canonical.encode({"footer": footer})
+
+
+def _footer(line: str, place: str) -> dict[str, Json]:
+    try:
+        footer = canonical.decode(line)["footer"]
+    except (CorruptRecord, KeyError, TypeError) as problem:
+        raise CorruptRecord(f"the journal is corrupt ({problem})", where=place) from None
+    if not isinstance(footer, dict):
+        raise CorruptRecord("the journal is corrupt (its last line)", where=place)
+    return footer
 
 
 def rebuild(crossing: Crossing, known: tuple[Crossing, ...] | list[Crossing]) -> str:

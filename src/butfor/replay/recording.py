@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -56,13 +55,3 @@ class RecordingSession(Session):
     def placed(self, crossing: Crossing) -> None:
         """Write the crossing's line."""
         self._write(crossing.line())
-
-
-def header_line(header: dict[str, Json]) -> str:
-    """Write the first line of a journal."""
-    return json.dumps({"journal": "butfor-journal/1", **header}, separators=(",", ":"))
-
-
-def footer_line(footer: dict[str, Json]) -> str:
-    """Write the last line of a journal."""
-    return json.dumps({"footer": footer}, separators=(",", ":"))

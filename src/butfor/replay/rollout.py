@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from butfor import canonical, noise
 from butfor.errors import Abandoned, BudgetStop, ReplayDivergence, TransportFault, UnsupportedCall
@@ -68,10 +68,10 @@ class RolloutSession(Session):
         if recorded is not None and self.plan.holds(recorded):
             if self._is_same(recorded, kind, name, digest, text):
                 return self._serve(lane, recorded, text)
-        elif kind == "model" and self._is_past_the_end(recorded):
+        elif recorded is None and not self.plan.intervention.operations:
             raise self.latch(
                 ReplayDivergence(
-                    f"the agent asks {name} once more than it did in the recording",
+                    f"the agent reaches the {kind} {name!r} once more than it did in the recording",
                     asked=canonical.decode(text),
                     where=f"lane {lane.path}, crossing {lane.crossings}",
                 )
@@ -108,10 +108,10 @@ class RolloutSession(Session):
         return Served(recorded.response, recorded.codec, recorded.error)
 
     def _keep_forced(self, recorded: Crossing, forced: Served) -> None:
-        copy = _copy(recorded, seq=self.next_seq, response=forced.response, answered="forced")
-        copy.base, copy.head, copy.middle, copy.tail = recorded.seq, recorded_length(recorded, self), "", 0
+        # Its request is a difference from recorded ones, which the rollout's numbers go on from: it stands as it is.
+        changes = {"seq": self.next_seq, "response": forced.response, "error": None, "answered": "forced"}
         self.next_seq += 1
-        self.crossings.append(copy)
+        self.crossings.append(Crossing(**{name: getattr(recorded, name) for name in Crossing.__slots__} | changes))
 
     def _is_same(self, recorded: Crossing, kind: str, name: str, digest: str, text: str) -> bool:
         """Compare a held crossing with what is asked now; False where something that was changed may explain it.
@@ -129,10 +129,6 @@ class RolloutSession(Session):
             if difference is None:  # only the order of keys
                 return True
         raise self.latch(_divergence(recorded, kind, name, difference))
-
-    def _is_past_the_end(self, recorded: Crossing | None) -> bool:
-        """Whether an untouched replay asks for a decision that the recording does not have."""
-        return not self.plan.intervention.operations and recorded is None
 
     # The policy
 
@@ -336,16 +332,6 @@ def _divergence(
         asked=new,
         where=where,
     )
-
-
-def recorded_length(recorded: Crossing, session: RolloutSession) -> int:
-    """Count the characters of a recorded request."""
-    return len(rebuild(recorded, session.plan.journal.crossings))
-
-
-def _copy(crossing: Crossing, **changes: Any) -> Crossing:
-    values = {name: getattr(crossing, name) for name in Crossing.__slots__}
-    return Crossing(**(values | changes))
 
 
 def _same_action(recorded: Crossing, crossing: Crossing) -> bool:
