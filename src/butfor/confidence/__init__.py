@@ -1,1 +1,56 @@
 """Intervals, confidence sequences, sequential tests and multiplicity."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from butfor.confidence.contrasts import bets_against, guess, log_gain
+    from butfor.confidence.differences import difference, newcombe
+    from butfor.confidence.estimates import Estimate, Interval, Undefined, interval_from_json, known
+    from butfor.confidence.means import betting_interval, bounded_mean, hoeffding_bentkus
+    from butfor.confidence.multiplicity import bonferroni, holm
+    from butfor.confidence.proportions import clopper_pearson, clopper_pearson_bounds, wilson
+    from butfor.confidence.sequences import asymptotic_sequence, bounded_sequence
+
+__all__ = [
+    "Estimate",
+    "Interval",
+    "Undefined",
+    "interval_from_json",
+    "known",
+    "clopper_pearson",
+    "clopper_pearson_bounds",
+    "wilson",
+    "betting_interval",
+    "bounded_mean",
+    "hoeffding_bentkus",
+    "difference",
+    "newcombe",
+    "bonferroni",
+    "holm",
+    "bounded_sequence",
+    "asymptotic_sequence",
+    "bets_against",
+    "guess",
+    "log_gain",
+]
+
+# Loaded on first use: a caller that needs only sequences (the gate's request path) does not load SciPy.
+_HOME = {
+    "estimates": ("Estimate", "Interval", "Undefined", "interval_from_json", "known"),
+    "proportions": ("clopper_pearson", "clopper_pearson_bounds", "wilson"),
+    "means": ("betting_interval", "bounded_mean", "hoeffding_bentkus"),
+    "differences": ("difference", "newcombe"),
+    "multiplicity": ("bonferroni", "holm"),
+    "sequences": ("asymptotic_sequence", "bounded_sequence"),
+    "contrasts": ("bets_against", "guess", "log_gain"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(importlib.import_module(f"butfor.confidence.{module}"), name)
+    raise AttributeError(f"module 'butfor.confidence' has no attribute {name!r}")

@@ -1,0 +1,256 @@
+"""Which steps can still be the decisive one: evidence against every step, gathered batch by batch.
+
+For each step k three statements are bet against, each with a capital of its own (`butfor.confidence.contrasts`):
+
+* *k has the largest blame*: by comparing blame(k) with the blame of the step that led before the batch;
+* *blame(k) ≥ δ_d*;
+* *k is the commit point at margin δ*: by draws of v(k) above y − δ, or draws of a later v(j) below it.
+
+The step with the largest blame is one fixed step, and it leaves the set only if the capital against a true statement
+reaches 1/α: probability ≤ α at any time (Ville's inequality), with no price for the number of steps.
+
+Bounds on a step's blame come from its own v(k) and v(k+1): an arm that was not drawn counts with 0 or 1. With
+`max_help` = η (every blame ≥ −η) an undrawn arm is replaced by the nearest drawn ones: blame(k) ≤ v(j) − v(i) +
+(j − i − 1)·η for i ≤ k < j, so arms in between need not be drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from butfor.confidence import bets_against, log_gain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from butfor.confidence import Estimate
+
+# Share of α that the set of steps gets; the two answers that end a search without a step share the rest.
+SET_SHARE = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """The draws of one batch.
+
+    Attributes:
+        low: Arm to its outcomes with missing ones as 0, each of the same or different length ≥ 1.
+        high: The same with missing ones as 1.
+    """
+
+    low: Mapping[int, NDArray[np.float64]]
+    high: Mapping[int, NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, outcomes: Mapping[int, Sequence[float | None]]) -> Batch:
+        """Gather outcomes by arm; None is missing."""
+        return cls(
+            low={arm: np.array([0.0 if y is None else y for y in ys]) for arm, ys in outcomes.items()},
+            high={arm: np.array([1.0 if y is None else y for y in ys]) for arm, ys in outcomes.items()},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statements:
+    """Σ_a c_a·w_a ≤ t, one row a statement; arms that a row does not use have c = 0."""
+
+    arms: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    limit: NDArray[np.float64]
+
+
+class Elimination:
+    """Capital against every step of a run.
+
+    Args:
+        steps: n.
+        factual: The recorded outcome y, with its bounds where it is a judge's mean.
+        margin: δ, for the commit point and *always fails*.
+        decisive_margin: δ_d, below which no step is called decisive.
+        max_help: η, or None for no assumption.
+    """
+
+    def __init__(
+        self,
+        *,
+        steps: int,
+        factual: Estimate,
+        margin: float,
+        decisive_margin: float,
+        max_help: float | None,
+    ) -> None:
+        self.steps, self.factual, self.margin = steps, factual, margin
+        self.decisive_margin, self.max_help = decisive_margin, max_help
+        self._largest = _Capital(steps)
+        self._decisive = _Capital(steps)
+        # Entry c + 1 is commit point c; entry 0 is "no commit point".
+        self._commit = _Capital(steps + 1)
+        self._rescued = _Capital(1)
+
+    def enter(self, batch: Batch, guesses: NDArray[np.float64], leader: int | None) -> None:
+        """Bet with one complete batch.
+
+        Args:
+            batch: Draws of the arms of this batch.
+            guesses: v̂ from earlier batches, shape (steps + 1,).
+            leader: The step to compare with; its two arms must be in the batch (arm n never needs to be).
+        """
+        table = _Table.of(batch, guesses)
+        drawn = [arm for arm in sorted(batch.low) if arm < self.steps]
+        lower, upper, slack = self._neighbours(drawn)
+        if leader is not None:
+            gain = table.gain(self._comparison(leader, lower, upper, slack))
+            gain[leader] = 0.0
+            self._largest.add(gain)
+        self._decisive.add(table.gain(self._at_least(self.decisive_margin, lower, upper, slack)))
+        self._enter_commit(table, drawn, lower)
+        if 0 in batch.low:
+            limit = self.factual.upper - self.margin
+            self._rescued.add(
+                table.gain(Statements(arms=np.array([[0]]), coefficients=np.array([[1.0]]), limit=np.array([limit])))
+            )
+
+    def candidates(self, alpha: float) -> list[int]:
+        """List the steps that may still be decisive."""
+        return self._largest.alive(SET_SHARE * alpha)
+
+    def none_decisive(self, alpha: float) -> bool:
+        """Tell whether every blame is shown to be below δ_d."""
+        return not self._decisive.alive((1 - SET_SHARE) / 2 * alpha)
+
+    def always_fails(self, alpha: float) -> bool:
+        """Tell whether v(0) is shown to be above y − δ."""
+        return not self._rescued.alive((1 - SET_SHARE) / 2 * alpha)
+
+    def commit_points(self, alpha: float) -> list[int | None]:
+        """List what may still be the commit point; None stands for *there is none*."""
+        return [None if entry == 0 else entry - 1 for entry in self._commit.alive(alpha)]
+
+    def _neighbours(self, drawn: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """For each step find i ≤ k < j among the drawn arms (and n) and the slack; −1 where there is none."""
+        known = np.array([*drawn, self.steps], dtype=np.int64)
+        k = np.arange(self.steps, dtype=np.int64)
+        below = np.searchsorted(known, k, side="right") - 1
+        lower: NDArray[np.int64] = np.where(below >= 0, known[below], -1)
+        upper: NDArray[np.int64] = known[np.searchsorted(known, k + 1, side="left")]
+        if self.max_help is None:
+            lower, upper = np.where(lower == k, lower, -1), np.where(upper == k + 1, upper, -1)
+            return lower, upper, np.zeros(self.steps)
+        # v(i) without a drawn i is at least 0 = the bound for i = 0.
+        between = (upper - np.maximum(lower, 0) - 1).astype(np.float64)
+        return lower, upper, self.max_help * between
+
+    def _comparison(
+        self, leader: int, lower: NDArray[np.int64], upper: NDArray[np.int64], slack: NDArray[np.float64]
+    ) -> Statements:
+        """blame(k) ≥ blame(leader), for every k: w_{m+1} − w_m − w_j + w_i ≤ slack."""
+        m = np.full(self.steps, leader)
+        arms = np.stack([m + 1, m, upper, lower], axis=1)
+        coefficients = np.tile(np.array([1.0, -1.0, -1.0, 1.0]), (self.steps, 1))
+        # Neighbouring pairs share an arm, which then counts twice.
+        shares_lower, shares_upper = lower == m + 1, upper == m
+        coefficients[shares_lower, 0], coefficients[shares_lower, 3] = 2.0, 0.0
+        coefficients[shares_upper, 1], coefficients[shares_upper, 2] = -2.0, 0.0
+        return self._resolve(arms, coefficients, slack)
+
+    def _at_least(
+        self, margin: float, lower: NDArray[np.int64], upper: NDArray[np.int64], slack: NDArray[np.float64]
+    ) -> Statements:
+        """blame(k) ≥ margin, for every k: −w_j + w_i ≤ slack − margin."""
+        arms = np.stack([upper, lower], axis=1)
+        coefficients = np.tile(np.array([-1.0, 1.0]), (self.steps, 1))
+        return self._resolve(arms, coefficients, slack - margin)
+
+    def _resolve(
+        self, arms: NDArray[np.int64], coefficients: NDArray[np.float64], limit: NDArray[np.float64]
+    ) -> Statements:
+        """Move what is not drawn to the right side: arm n with its bounds, no lower arm as 0, no upper arm as 1."""
+        final, absent = arms == self.steps, arms < 0
+        bound = np.where(coefficients > 0, self.factual.lower, self.factual.upper)
+        limit = limit - (coefficients * bound * final).sum(axis=1)
+        limit = limit - np.where(absent & (coefficients < 0), coefficients, 0.0).sum(axis=1)
+        out = final | absent
+        return Statements(arms=np.where(out, 0, arms), coefficients=np.where(out, 0.0, coefficients), limit=limit)
+
+    def _enter_commit(self, table: _Table, drawn: list[int], lower: NDArray[np.int64]) -> None:
+        """Add, for every c, the draws that put v(c) above y − δ and those that put a later v(j) below it."""
+        below = np.array(drawn, dtype=np.int64)[:, None]
+        down = np.zeros(self.steps + 1)
+        down[drawn] = table.gain(
+            Statements(
+                arms=below,
+                coefficients=np.full(below.shape, -1.0),
+                limit=np.full(len(drawn), self.margin - self.factual.lower),
+            )
+        )
+        distance = np.where(lower >= 0, np.arange(self.steps) - lower, 0)
+        up = table.gain(
+            Statements(
+                arms=np.maximum(lower, 0)[:, None],
+                coefficients=np.where(lower >= 0, 1.0, 0.0)[:, None],
+                limit=self.factual.upper - self.margin + (self.max_help or 0.0) * distance,
+            )
+        )
+        from_here = np.cumsum(down[::-1])[::-1]
+        self._commit.add(np.concatenate(([from_here[0]], up + from_here[1:])))
+
+
+def leader_of(guesses: NDArray[np.float64], drawn: Collection[int]) -> int | None:
+    """Return the step with the largest guessed blame among those whose two arms are drawn; None where there is none.
+
+    Args:
+        guesses: v̂, shape (steps + 1,), the last one the factual outcome.
+        drawn: The arms of the coming batch.
+    """
+    steps = guesses.size - 1
+    possible = [k for k in range(steps) if k in drawn and (k + 1 in drawn or k + 1 == steps)]
+    return max(possible, key=lambda k: (guesses[k + 1] - guesses[k], -k)) if possible else None
+
+
+class _Capital:
+    """Log capital against several statements, and the largest each has been."""
+
+    def __init__(self, statements: int) -> None:
+        self.log = np.zeros(statements)
+        self.peak = np.zeros(statements)
+
+    def add(self, gain: NDArray[np.float64]) -> None:
+        self.log = self.log + gain
+        self.peak = np.maximum(self.peak, self.log)
+
+    def alive(self, alpha: float) -> list[int]:
+        return [int(i) for i in np.flatnonzero(self.peak < math.log(1.0 / alpha))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """A batch as padded arrays over all arms: padding sits at the centre of every bet, so that it gains nothing."""
+
+    counts: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    guesses: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, batch: Batch, guesses: NDArray[np.float64]) -> _Table:
+        longest = max((ys.size for ys in batch.low.values()), default=0)
+        counts = np.zeros(guesses.size)
+        low = np.full((guesses.size, longest), np.nan)
+        high = low.copy()
+        for arm, ys in batch.low.items():
+            counts[arm], low[arm, : ys.size], high[arm, : ys.size] = ys.size, ys, batch.high[arm]
+        return cls(counts=counts, low=low, high=high, guesses=guesses)
+
+    def gain(self, statements: Statements) -> NDArray[np.float64]:
+        arms, used = statements.arms, statements.coefficients != 0
+        draws = np.where(used, self.counts[arms], 1.0)
+        bets, centres = bets_against(self.guesses[arms], statements.coefficients, draws, statements.limit)
+        low = np.where(np.isnan(self.low[arms]), centres[:, :, None], self.low[arms])
+        high = np.where(np.isnan(self.high[arms]), centres[:, :, None], self.high[arms])
+        return log_gain(bets, centres, low, high)

@@ -1,0 +1,106 @@
+"""What has been drawn of every prefix arm v(k): its own draws, those reused from earlier arms, matches and gaps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom
+from butfor.confidence import Interval, bounded_mean, bounded_sequence, clopper_pearson, guess
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+@dataclass
+class ArmTally:
+    """Draws of one v(k).
+
+    Attributes:
+        own: Outcomes of the rollouts bought for this arm, in allocation order; None where missing.
+        reused: Outcomes of rollouts bought for an earlier arm that came out factual up to here.
+        matches: Own rollouts whose step-k action equals the factual one.
+        compared: Own rollouts in which step k occurred.
+        unsupported: Own rollouts that are missing for want of a tool answer.
+    """
+
+    own: list[float | None] = field(default_factory=list)
+    reused: list[float | None] = field(default_factory=list)
+    matches: int = 0
+    compared: int = 0
+    unsupported: int = 0
+
+    @property
+    def missing(self) -> int:
+        """Own rollouts without an outcome."""
+        return sum(outcome is None for outcome in self.own)
+
+    @property
+    def replayable(self) -> bool:
+        """Whether it is not so that every rollout tried stayed without an outcome."""
+        return not self.own or self.missing < len(self.own)
+
+
+class Tally:
+    """The draws of all arms of a run with `steps` steps, entered in allocation order.
+
+    A rollout enters each arm's estimate at most once: its own arm's, and v(j) of every later step up to which it came
+    out factual. Two arms may so share a rollout; bounds on each arm hold by themselves, and statements about several
+    arms are drawn from their bounds together or from own draws alone.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.arms = [ArmTally() for _ in range(steps + 1)]
+        self.rollouts = 0
+        self.policy_calls = 0
+        self.unsupported: Counter[str] = Counter()
+
+    def enter(self, draws: Sequence[Draw], results: Sequence[DrawResult]) -> None:
+        """Add results of prefix arms, one for each draw, in allocation order."""
+        for draw, result in zip(draws, results, strict=True):
+            assert isinstance(draw.arm, ResampleFrom)
+            self._enter_one(draw.arm.step, result)
+
+    def _enter_one(self, step: int, result: DrawResult) -> None:
+        arm = self.arms[step]
+        arm.own.append(result.outcome)
+        if result.matched is not None:
+            arm.compared += 1
+            arm.matches += result.matched
+        if result.unsupported is not None:
+            arm.unsupported += 1
+            self.unsupported[result.unsupported] += 1
+        for later in range(step + 1, min(result.held_until or 0, self.steps - 1) + 1):
+            self.arms[later].reused.append(result.outcome)
+        self.rollouts += 1
+        self.policy_calls += result.policy_calls
+
+    def drawn(self) -> NDArray[np.float64]:
+        """Count own draws with an outcome, shape (steps + 1,)."""
+        return np.array([len(arm.own) - arm.missing for arm in self.arms], dtype=float)
+
+    def guesses(self) -> NDArray[np.float64]:
+        """Guess every v(k) from its own draws, shape (steps + 1,)."""
+        totals = np.array([sum(x for x in arm.own if x is not None) for arm in self.arms], dtype=float)
+        return guess(totals, self.drawn())
+
+    def mean_interval(self, step: int, *, alpha: float) -> Interval:
+        """Bound v(step) for a number of draws that was fixed beforehand."""
+        arm = self.arms[step]
+        return bounded_mean([*arm.own, *arm.reused], alpha=alpha)
+
+    def mean_sequence(self, step: int, *, alpha: float) -> Interval:
+        """Bound v(step) whatever made the drawing stop."""
+        arm = self.arms[step]
+        return bounded_sequence([*arm.own, *arm.reused], alpha=alpha)
+
+    def match_interval(self, step: int, *, alpha: float) -> Interval:
+        """Bound the probability that step `step`, decided again from its factual state, comes out the same."""
+        arm = self.arms[step]
+        return clopper_pearson(arm.matches, arm.compared, alpha=alpha)

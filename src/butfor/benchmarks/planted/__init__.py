@@ -1,0 +1,38 @@
+"""Runs with planted truth: families, a simulator, published rules as baselines, and `butfor bench planted`."""
+
+from butfor.benchmarks.planted.families import (
+    both,
+    doomed,
+    either,
+    gradual,
+    hidden_help,
+    judged,
+    late_rescue,
+    losing_calls,
+    pivotal,
+    soft,
+    tied,
+    undone,
+)
+from butfor.benchmarks.planted.simulate import Simulated, Spent, simulate
+from butfor.benchmarks.planted.world import World, uniforms
+
+__all__ = [
+    "World",
+    "uniforms",
+    "Simulated",
+    "Spent",
+    "simulate",
+    "pivotal",
+    "both",
+    "either",
+    "soft",
+    "late_rescue",
+    "undone",
+    "hidden_help",
+    "gradual",
+    "doomed",
+    "tied",
+    "judged",
+    "losing_calls",
+]

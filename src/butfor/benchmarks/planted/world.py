@@ -1,0 +1,133 @@
+"""A planted run: a table policy whose v(k) is known exactly, and its vectorised simulator.
+
+At step k the policy takes the factual action again with probability `match[k]`; at its first other action the run
+leaves the factual path and fails with probability `off_path[k]`. Every v(k) follows:
+
+    v(n) = y,    v(k) = match[k]·v(k+1) + (1 − match[k])·off_path[k].
+
+A result depends on (seed, draw id) alone, so it is the same in whatever order draws are executed, and a real agent
+that takes its uniforms from `uniforms` gives the same results draw for draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom
+from butfor.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def uniforms(seed: int, ids: NDArray[np.uint64], slot: int) -> NDArray[np.float64]:
+    """Return one uniform in [0, 1) for each draw id: the SplitMix64 hash of (seed, id, slot), shape of `ids`.
+
+    Args:
+        seed: Root of the simulation.
+        ids: Draw ids.
+        slot: What the uniform is for: step j uses slot j, the outcome slot −1.
+    """
+    start = ((seed * 0xD1342543DE82EF95 + (slot + 2) * 0xA24BAED4963EE407) & 0xFFFFFFFFFFFFFFFF) | 1
+    with np.errstate(over="ignore"):
+        state = _mix(ids * _GOLDEN + np.uint64(start))
+        state = _mix(state ^ np.uint64(start))
+    return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A run with planted truth.
+
+    Attributes:
+        name: The family.
+        v: v(0) … v(n), shape (n + 1,).
+        match: Probability that step k comes out the same, shape (n,).
+        missing: Probability that a rollout ends without an outcome, whatever it would have been.
+    """
+
+    name: str
+    v: NDArray[np.float64]
+    match: NDArray[np.float64]
+    missing: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not np.all((self.off_path >= -1e-9) & (self.off_path <= 1 + 1e-9)):
+            raise InputError(f"no policy has these v(k) and matches ({self.name})", fix="lower the match probabilities")
+
+    @property
+    def steps(self) -> int:
+        """Number of steps n."""
+        return self.match.size
+
+    @property
+    def off_path(self) -> NDArray[np.float64]:
+        """Probability of failing once step k took another action than the factual one, shape (n,)."""
+        leaving = 1.0 - self.match
+        return np.where(
+            leaving > 0, (self.v[:-1] - self.match * self.v[1:]) / np.where(leaving > 0, leaving, 1.0), self.v[:-1]
+        )
+
+    @property
+    def blame(self) -> NDArray[np.float64]:
+        """v(k+1) − v(k), shape (n,)."""
+        return np.diff(self.v)
+
+    def right(self, tie: float) -> frozenset[int]:
+        """Return the steps that are a right answer: blame within `tie` of the largest."""
+        return frozenset(int(k) for k in np.flatnonzero(self.blame >= self.blame.max() - tie - 1e-12))
+
+    def commit_point(self, margin: float) -> int | None:
+        """Return the last step with effect above `margin`, None where there is none."""
+        open_steps = np.flatnonzero(self.v[-1] - self.v[:-1] > margin)
+        return int(open_steps[-1]) if open_steps.size else None
+
+    def results(self, draws: Sequence[Draw], seed: int) -> list[DrawResult]:
+        """Simulate draws of prefix arms, in their order."""
+        ids = np.array([draw.index for draw in draws], dtype=np.uint64)
+        start = np.array([_step_of(draw) for draw in draws])
+        left = self._leaves_at(ids, start, seed)
+        chance = np.append(self.off_path, self.v[-1])[left]
+        outcome = uniforms(seed, ids, -1) < chance
+        gone = uniforms(seed, ids, -2) < self.missing if self.missing else np.zeros(ids.size, dtype=bool)
+        return [
+            DrawResult(
+                outcome=None if gone[i] else float(outcome[i]),
+                matched=bool(left[i] > start[i]) if start[i] < self.steps else None,
+                held_until=int(left[i]),
+                policy_calls=self.steps - int(start[i]),
+            )
+            for i in range(ids.size)
+        ]
+
+    def _leaves_at(self, ids: NDArray[np.uint64], start: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+        """Return the step at which each rollout leaves the factual path, n where it never does."""
+        left = np.full(ids.size, self.steps)
+        undecided = np.ones(ids.size, dtype=bool)
+        for k in range(int(start.min(initial=self.steps)), self.steps):
+            here = undecided & (start <= k)
+            leaves = here & (uniforms(seed, ids, k) >= self.match[k]) if self.match[k] > 0 else here
+            left[leaves] = k
+            undecided &= ~leaves
+            if not undecided.any():
+                break
+        return left
+
+
+def _step_of(draw: Draw) -> int:
+    if not isinstance(draw.arm, ResampleFrom):
+        raise InputError(f"a prefix world has no arm {draw.arm.key}", fix="use a TableWorld for coalitions")
+    return draw.arm.step
