@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from butfor.errors import ButforError
+from butfor.errors import ButforError, ReplayError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 VERBS: dict[str, str] = {
+    "record": "run an agent once and keep what a replay needs",
+    "replay": "run it again, untouched or changed",
     "bench": "run a published or planted comparison",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""
@@ -71,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; finished rollouts are kept", err=True)
         sys.exit(130)
+    except ReplayError as error:
+        click.echo(f"butfor: {error}", err=True)
+        sys.exit(3)
     except ButforError as error:
         click.echo(f"butfor: {error}", err=True)
         sys.exit(2)

@@ -1,0 +1,91 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from butfor.errors import InputError, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from butfor.attribution import Question
+    from butfor.canonical import Json
+
+as_json = click.option("--json", "as_json", is_flag=True, help="print the answer as JSON")
+agent = click.option("--agent", metavar="MODULE:FUNCTION", help="the agent; the recorded one by default")
+outcome = click.option(
+    "--outcome", metavar="RULE", help="a rule such as 'tool_called(\"refund\")', or module:function; 1 = bad"
+)
+
+
+def budgeted(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what limits rollouts: budget, concurrency, time, tools."""
+    for option in reversed(_BUDGET):
+        command = option(command)
+    return command
+
+
+_BUDGET = [
+    click.option("--max-rollouts", type=int, help="budget: rollouts"),
+    click.option("--max-calls", type=int, help="budget: live policy calls"),
+    click.option("--max-tokens", type=int, help="budget: tokens"),
+    click.option("--max-money", type=float, help="budget: money; needs --prices"),
+    click.option("--max-seconds", type=float, help="budget: wall time"),
+    click.option("--prices", nargs=2, type=float, metavar="IN OUT", help="money per million tokens, sent and answered"),
+    click.option("--concurrency", type=click.IntRange(1), default=8, show_default=True, help="rollouts at once"),
+    click.option("--time-limit", type=float, help="seconds for one rollout"),
+    click.option(
+        "--allow-write", multiple=True, metavar="TOOL", help="let this write tool run LIVE in rollouts (repeatable)"
+    ),
+    click.option("--live-reads", is_flag=True, help="let read tools run live after a write"),
+]
+
+
+def question_of(options: dict[str, Any]) -> Question:
+    """Gather the shared options into what an attribution asks."""
+    from butfor.attribution import Question
+    from butfor.replay import Budget, Prices, ToolPolicy
+
+    prices = options.get("prices")
+    return Question(
+        agent=options.get("agent"),
+        outcome=options.get("outcome"),
+        tools=ToolPolicy(allow_write=frozenset(options["allow_write"]), live_reads_after_write=options["live_reads"]),
+        budget=Budget(
+            rollouts=options["max_rollouts"],
+            policy_calls=options["max_calls"],
+            tokens=options["max_tokens"],
+            money=options["max_money"],
+            seconds=options["max_seconds"],
+            prices=Prices(prompt=prices[0], completion=prices[1]) if prices else None,
+        ),
+        concurrency=options["concurrency"],
+        time_limit=options["time_limit"],
+    )
+
+
+def read_input(name: str) -> Json:
+    """Read an agent's input: JSON from a file, or from standard input for ``-``.
+
+    Raises:
+        NotFound: The file cannot be read.
+        InputError: It is not JSON.
+    """
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotFound(
+            f"cannot read the input {name!r} ({error})", fix="give a JSON file, or - for standard input"
+        ) from None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InputError(
+            f"the input is not JSON ({error})", where=name, fix='a bare text is written "in quotes"'
+        ) from None
