@@ -41,7 +41,8 @@ def test_a_rooms_init_only_re_exports():
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
                 # What is re-exported lazily is still imported for the type checker.
-                assert all(isinstance(inner, ast.ImportFrom) for inner in node.body) and not node.orelse
+                assert all(isinstance(inner, ast.ImportFrom) for inner in node.body)
+                assert not node.orelse
                 continue
             assert isinstance(node, allowed), f"{path}:{node.lineno}"
             if isinstance(node, ast.FunctionDef):

@@ -10,8 +10,8 @@ from butfor.confidence import (
     bounded_sequence,
     clopper_pearson_bounds,
     hoeffding_bentkus,
+    wilson,
 )
-from butfor.confidence import wilson
 from butfor.noise import numpy_generator
 
 P = np.linspace(0.02, 0.98, 49)
