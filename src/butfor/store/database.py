@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from butfor.errors import StoreError
-from butfor.store import refusals, sqlite
+from butfor.store import sqlite
 from butfor.store.blobs import Packer
 
 if TYPE_CHECKING:
@@ -85,8 +85,6 @@ class Database:
                 with self._connection.begin():
                     sqlite.begin(self._driver, write=write)
                     yield self._connection
-            except UnicodeEncodeError as error:
-                raise refusals.half_a_pair(error) from None
             except (SQLAlchemyError, self.errors.Error) as error:
                 raise self._fault(error) from None
 
@@ -108,8 +106,6 @@ class Database:
                 driver.commit()
             except BaseException as error:
                 driver.rollback()
-                if isinstance(error, UnicodeEncodeError):
-                    raise refusals.half_a_pair(error) from None
                 if isinstance(error, self.errors.Error) and not isinstance(error, self.errors.IntegrityError):
                     raise self._fault(error) from None
                 raise

@@ -64,6 +64,7 @@ class SqlRecording:
 
 def begin(database: Database, run_id: str, header: Mapping[str, Json]) -> SqlRecording:
     """Begin a recording under a new id."""
+    refusals.writable(run_id)
     with database.writing() as connection:
         if connection.execute(select(RUNS.c.position).where(RUNS.c.run_id == run_id)).first():
             raise refusals.already("run", run_id)

@@ -52,7 +52,7 @@ class MemoryStore:
 
     def save_run(self, run: Run) -> None:
         """Store a run."""
-        _writable(run.run_id)
+        refusals.writable(run.run_id)
         with self._lock:
             text = runs.to_text(run)
             if self._documents.setdefault(run.run_id, text) != text:
@@ -68,6 +68,7 @@ class MemoryStore:
 
     def resolve(self, run_id: str) -> str:
         """Return the whole id for an id or a unique prefix."""
+        refusals.writable(run_id)
         return refusals.match_id(run_id, list(reversed(self._shown)))
 
     def list_runs(self, limit: int | None = None) -> list[RunSummary]:
@@ -89,7 +90,7 @@ class MemoryStore:
 
     def open_recording(self, run_id: str, header: Mapping[str, Json]) -> _MemoryRecording:
         """Begin a journal."""
-        _writable(run_id)
+        refusals.writable(run_id)
         with self._lock:
             if run_id in self._shown:
                 raise refusals.already("run", run_id)
@@ -110,7 +111,7 @@ class MemoryStore:
 
     def save_rollout(self, record: RolloutRecord) -> None:
         """Store one rollout."""
-        _writable(record.rollout_id, record.fingerprint, record.status)
+        refusals.writable(record.rollout_id, record.run_id, record.fingerprint, record.status)
         with self._lock:
             self._require(record.run_id)
             if record.rollout_id in self._rollouts:
@@ -124,11 +125,13 @@ class MemoryStore:
     def load_rollouts(self, run_id: str, fingerprint: str, arm: str) -> list[StoredRollout]:
         """Return the rollouts of an arm in the order of their draws."""
         wanted = (self.resolve(run_id), fingerprint, arm)
+        refusals.writable(fingerprint)
         found = [each.without_journal() for each in self._rollouts.values() if _place(each)[:3] == wanted]
         return sorted(found, key=lambda each: each.draw)
 
     def rollout_journal(self, rollout_id: str) -> str:
         """Return the journal of a rollout."""
+        refusals.writable(rollout_id)
         if rollout_id not in self._rollouts:
             raise refusals.no_such("rollout", rollout_id)
         return self._rollouts[rollout_id].journal
@@ -145,7 +148,7 @@ class MemoryStore:
 
     def save_result(self, result_id: str, run_id: str, kind: str, params_text: str, body_text: str) -> None:
         """Store an answer."""
-        _writable(result_id, kind)
+        refusals.writable(result_id, kind)
         self._require(run_id)
         record = ResultRecord(result_id=result_id, run_id=run_id, kind=kind, params=params_text, body=body_text)
         if self._results.setdefault(result_id, record) != record:
@@ -153,6 +156,7 @@ class MemoryStore:
 
     def load_result(self, result_id: str) -> ResultRecord:
         """Return an answer."""
+        refusals.writable(result_id)
         if result_id not in self._results:
             raise refusals.no_such("result", result_id)
         return self._results[result_id]
@@ -177,7 +181,7 @@ class MemoryStore:
         """Close the store."""
 
     def _require(self, run_id: str) -> None:
-        _writable(run_id)
+        refusals.writable(run_id)
         if run_id not in self._shown:
             raise refusals.no_such_run(run_id)
 
@@ -190,12 +194,3 @@ class MemoryStore:
 
 def _place(record: StoredRollout) -> tuple[str, str, str, int]:
     return record.run_id, record.fingerprint, record.arm, record.draw
-
-
-def _writable(*names: str) -> None:
-    """Refuse the names that a file could not hold, as `Store` does."""
-    for name in names:
-        try:
-            name.encode()
-        except UnicodeEncodeError as error:
-            raise refusals.half_a_pair(error) from None

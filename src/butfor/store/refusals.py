@@ -103,8 +103,20 @@ def one_line(line: str, run_id: str) -> None:
         raise InputError("a crossing has a line break", where=f"run {run_id}", fix="write it as JSON on one line")
 
 
-def half_a_pair(error: UnicodeEncodeError) -> InputError:
-    """Say that a name cannot be written."""
+def writable(*names: str) -> None:
+    """Refuse the names that no file can hold, before anything is looked up or written.
+
+    Raises:
+        InputError: A name has half of a surrogate pair.
+    """
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise _half_a_pair(error) from None
+
+
+def _half_a_pair(error: UnicodeEncodeError) -> InputError:
     return InputError(
         f"the name {error.object[:40]!a} has half of a surrogate pair, which no file can hold", fix="give another name"
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def save(connection: Connection, packer: Packer, record: ResultRecord) -> None:
     """Store an answer under a new id."""
+    refusals.writable(record.result_id, record.kind)
     run_rows.require(connection, record.run_id)
     row = {
         "result_id": record.result_id,
@@ -35,6 +36,7 @@ def save(connection: Connection, packer: Packer, record: ResultRecord) -> None:
 
 def load(connection: Connection, result_id: str) -> ResultRecord:
     """Return an answer by its id."""
+    refusals.writable(result_id)
     row = connection.execute(select(RESULTS).where(RESULTS.c.result_id == result_id)).first()
     if row is None:
         raise refusals.no_such("result", result_id)

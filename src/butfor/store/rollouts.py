@@ -37,6 +37,7 @@ class RolloutRows:
 
     def save(self, record: RolloutRecord) -> None:
         """Store one rollout in one commit."""
+        refusals.writable(record.rollout_id, record.run_id, record.fingerprint, record.status)
         database = self._database
         with database.lock:
             key = (record.run_id, record.fingerprint, record.arm)
@@ -85,6 +86,7 @@ _SELECT = select(ROLLOUTS, ARMS.c.run_id, ARMS.c.fingerprint, ARMS.c.arm).join(A
 
 def load(connection: Connection, run_id: str, fingerprint: str, arm: str) -> list[StoredRollout]:
     """Return the rollouts of an arm in the order of their draws."""
+    refusals.writable(fingerprint)
     arm_id = _arm_id(connection, run_id, fingerprint, canonical.digest_text(to_bytes(arm)))
     rows = connection.execute(_SELECT.where(ROLLOUTS.c.arm_id == arm_id).order_by(ROLLOUTS.c.draw))
     return [_from_row(connection, row, arm=arm) for row in rows]
@@ -92,6 +94,7 @@ def load(connection: Connection, run_id: str, fingerprint: str, arm: str) -> lis
 
 def journal(connection: Connection, rollout_id: str) -> str:
     """Return the journal of a rollout."""
+    refusals.writable(rollout_id)
     digest = connection.execute(select(ROLLOUTS.c.journal).where(ROLLOUTS.c.rollout_id == rollout_id)).scalar()
     if digest is None:
         raise refusals.no_such("rollout", rollout_id)

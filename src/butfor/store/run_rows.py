@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def save(connection: Connection, packer: Packer, run: Run) -> None:
     """Store a run, or fill the row that its recording began."""
+    refusals.writable(run.run_id)
     row = {**summaries.of_run(run), "document": texts.put(connection, packer, runs.to_text(run))}
     stored = connection.execute(select(RUNS.c.document).where(RUNS.c.run_id == run.run_id)).first()
     if stored is None:
@@ -41,6 +42,7 @@ def load(connection: Connection, run_id: str) -> Run:
 
 def resolve(connection: Connection, run_id: str) -> str:
     """Return the whole id for an id or a unique prefix."""
+    refusals.writable(run_id)
     if connection.execute(select(RUNS.c.position).where(RUNS.c.run_id == run_id)).first():
         return run_id
     return refusals.match_id(
@@ -50,6 +52,7 @@ def resolve(connection: Connection, run_id: str) -> str:
 
 def require(connection: Connection, run_id: str) -> None:
     """Refuse to save something for a run that is not there."""
+    refusals.writable(run_id)
     if not connection.execute(select(RUNS.c.position).where(RUNS.c.run_id == run_id)).first():
         raise refusals.no_such_run(run_id)
 

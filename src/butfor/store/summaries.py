@@ -20,8 +20,8 @@ def of_run(run: Run) -> dict[str, object]:
     return {
         "run_id": run.run_id,
         "recorded_at": None if recorded_at is None else recorded_at.isoformat(timespec="microseconds"),
-        "agent": run.provenance.agent or (run.agents[0].name if run.agents else None),
-        "format": run.provenance.format,
+        "agent": _shown(run.provenance.agent or (run.agents[0].name if run.agents else None)),
+        "format": _shown(run.provenance.format),
         "steps": len(run.steps),
         "outcome": None if run.outcome is None else run.outcome.value,
         "grade": run.overall_grade.level.name,
@@ -33,8 +33,8 @@ def of_header(run_id: str, header: Mapping[str, Json]) -> dict[str, object]:
     agent, recorded_at = header.get("agent"), header.get("recorded_at")
     return {
         "run_id": run_id,
-        "recorded_at": recorded_at if isinstance(recorded_at, str) else None,
-        "agent": agent if isinstance(agent, str) else None,
+        "recorded_at": _shown(recorded_at),
+        "agent": _shown(agent),
         "format": "butfor",
         "steps": None,
         "outcome": None,
@@ -51,3 +51,8 @@ def summary(stored: Mapping[str, object], *, complete: bool) -> RunSummary:
         grade=None if grade is None else runs.Replayability[str(grade)],
         complete=complete,
     )
+
+
+def _shown(text: Json) -> str | None:
+    """Return a text that a column can hold; what it replaces is kept in the document."""
+    return text.encode("utf-8", "replace").decode() if isinstance(text, str) else None
