@@ -68,7 +68,9 @@ class Report:
 
 Benchmark: TypeAlias = Callable[[Settings], Report]
 
-BENCHMARKS: dict[str, str] = {}
+BENCHMARKS: dict[str, str] = {
+    "speed:store": "butfor.benchmarks.speed_store:speed_store",
+}
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 
 
