@@ -25,6 +25,10 @@ Exceptions are for misuse and broken machinery; an answer such as *not identifie
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+_E = TypeVar("_E", bound="ButforError")
+
 
 class ButforError(Exception):
     """The root: one sentence that says what is wrong, where, and what to do.
@@ -44,7 +48,29 @@ class ButforError(Exception):
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
         remedy = f": {self.fix}" if self.fix else ""
-        return f"{self.what}{place}{remedy}"
+        return _on_one_line(f"{self.what}{place}{remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # By default an exception is made again from its message alone, which fails where a field is required: an
+        # error of a worker process would then arrive as a TypeError about itself.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(kind: type[_E], args: tuple[object, ...], fields: dict[str, object]) -> _E:
+    error = kind.__new__(kind)
+    super(ButforError, error).__init__(*args)
+    error.__dict__.update(fields)
+    return error
+
+
+def _on_one_line(text: str) -> str:
+    """Write control characters as escapes: a message may quote a trace, and a trace may hold a terminal's codes."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or char == "\N{NO-BREAK SPACE}" else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 class InputError(ButforError, ValueError):
