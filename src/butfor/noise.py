@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-_TYPE_TAG = {str: b"s", int: b"i", bool: b"i", bytes: b"b"}
-
 Key = str | int | bytes
 
 
@@ -22,14 +20,30 @@ def digest_of(*key: Key) -> bytes:
     """Hash a key to 16 bytes; distinct keys collide with probability 2⁻¹²⁸.
 
     Args:
-        key: Strings, integers and bytes. Parts are length-prefixed, so ("ab", "c") and ("a", "bc") differ.
+        key: Strings, integers and bytes. Parts are length-prefixed, so ("ab", "c") and ("a", "bc") differ; a member of
+            an enumeration counts as its value.
+
+    Raises:
+        TypeError: A part is of another type, such as a NumPy integer.
     """
     hasher = blake2b(digest_size=16)
     for part in key:
-        raw = part if isinstance(part, bytes) else str(part).encode("utf-8", "surrogatepass")
-        hasher.update(b"%s%d:" % (_TYPE_TAG[type(part)], len(raw)))
+        tag, raw = _tagged(part)
+        hasher.update(b"%s%d:" % (tag, len(raw)))
         hasher.update(raw)
     return hasher.digest()
+
+
+def _tagged(part: Key) -> tuple[bytes, bytes]:
+    if isinstance(part, str):
+        return b"s", str.encode(part, "utf-8", "surrogatepass")
+    if isinstance(part, bool):
+        return b"i", repr(part).encode()
+    if isinstance(part, int):
+        return b"i", int.__repr__(part).encode()
+    if isinstance(part, bytes):
+        return b"b", part
+    raise TypeError(f"a key is made of str, int and bytes, not {type(part).__name__}; convert it")
 
 
 def seed_of(*key: Key) -> int:
