@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from butfor.benchmarks import BENCHMARKS, Report, Settings, find
@@ -19,10 +20,10 @@ from butfor.benchmarks import BENCHMARKS, Report, Settings, find
 @click.option("--quick", is_flag=True, help="end within 60 seconds on two cores")
 @click.option("--seed", type=int, default=20261130, show_default=True, help="root of every random draw")
 @click.option("--json", "as_json", is_flag=True, help="print {name, settings, rows, checks}")
-@click.option("--out", type=click.Path(dir_okay=False), help="also write the JSON here")
+@click.option("--out", type=click.File("w", encoding="utf-8", lazy=False), help="also write the JSON here")
 @click.option("--set", "options", multiple=True, metavar="KEY=VALUE", help="an option of the benchmark's own")
 def command(
-    name: str, room: str | None, quick: bool, seed: int, as_json: bool, out: str | None, options: tuple[str, ...]
+    name: str, room: str | None, quick: bool, seed: int, as_json: bool, out: TextIO | None, options: tuple[str, ...]
 ) -> int:
     """Run the benchmark NAME, or `all` of them. Exit code 1 where a check failed."""
     chosen = dict(option.partition("=")[::2] for option in options)
@@ -32,8 +33,7 @@ def command(
     documents: Any = [report.to_json() for report in reports]
     text = json.dumps(documents[0] if name != "all" else documents, indent=2, ensure_ascii=False)
     if out:
-        with open(out, "w", encoding="utf-8") as file:  # noqa: PTH123
-            file.write(text + "\n")
+        out.write(text + "\n")
     if as_json:
         click.echo(text)
     else:
@@ -45,21 +45,22 @@ def command(
 def show(report: Report) -> None:
     """Print a report as a table, its checks and its notes."""
     console = Console(file=sys.stdout)
-    console.print(f"[bold]{report.name}[/]  " + "  ".join(f"{k}={v}" for k, v in report.settings.items()))
+    settings = "  ".join(f"{name}={value}" for name, value in report.settings.items())
+    console.print(f"[bold]{escape(report.name)}[/]  {escape(settings)}")
     if report.rows:
         table = Table(show_edge=False)
         for column in report.rows[0]:
-            table.add_column(column)
+            table.add_column(escape(column))
         for row in report.rows:
             table.add_row(*(cell(row.get(column, "")) for column in report.rows[0]))
         console.print(table)
     for check in report.checks:
         mark = "[green]ok[/]  " if check.ok else "[red]FAIL[/]"
-        console.print(f"{mark} {check.name}: {cell(check.value)} (bound {cell(check.bound)})")
+        console.print(f"{mark} {escape(check.name)}: {cell(check.value)} (bound {cell(check.bound)})")
     for note in report.notes:
-        console.print(f"[dim]note: {note}[/]")
+        console.print(f"[dim]note: {escape(note)}[/]")
 
 
 def cell(value: object) -> str:
     """Format one value: four significant digits for a float."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else escape(str(value))

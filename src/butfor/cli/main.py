@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +13,7 @@ import click
 from butfor.errors import ButforError, ReplayError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 VERBS: dict[str, str] = {
     "record": "run an agent once and keep what a replay needs",
@@ -22,7 +24,24 @@ VERBS: dict[str, str] = {
 
 EXIT_CODES = """\
 Exit codes: 0 done; 1 a check failed; 2 unusable input; 3 the question cannot be answered from this run;
-130 interrupted (finished rollouts are kept)."""
+130 interrupted (finished rollouts are kept); 141 the reader of the output went away."""
+
+
+class BrokenPipe(Exception):
+    """Carries a broken pipe past click, which takes any of them for the end of our output and exits with 1."""
+
+    def __init__(self, error: BrokenPipeError) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
+@contextmanager
+def past_click() -> Iterator[None]:
+    """Wrap a broken pipe."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise BrokenPipe(error) from error
 
 
 class Verbs(click.Group):
@@ -42,6 +61,16 @@ class Verbs(click.Group):
         command = module.command
         assert isinstance(command, click.Command)
         return command
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Parse, which for `--help` prints."""
+        with past_click():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        with past_click():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the verbs without importing them."""
@@ -69,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        sys.exit(2)  # click would say 1 for a file that cannot be opened, which is our "a check failed"
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; finished rollouts are kept", err=True)
         sys.exit(130)
@@ -79,4 +108,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ButforError as error:
         click.echo(f"butfor: {error}", err=True)
         sys.exit(2)
+    except BrokenPipe as broken:
+        if not output_is_gone():
+            raise broken.error from None
+        sys.exit(141)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def output_is_gone() -> bool:
+    """Say whether nobody reads our output any more, as in `butfor runs | head`; what is left of it is dropped."""
+    try:
+        # Only writing tells; a flush after one that failed has nothing to write.
+        click.echo()
+    except BrokenPipeError:
+        # Otherwise the rest would be flushed at exit, and complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
