@@ -13,7 +13,7 @@ import pytest
 
 from butfor.benchmarks import BENCHMARKS, Check, Report, Settings
 from butfor.cli.main import EXIT_CODES, VERBS, main
-from butfor.errors import AgentError
+from butfor.errors import AgentError, ReplayDivergence
 
 RUN = "from butfor.cli.main import main; main()"
 
@@ -23,6 +23,8 @@ def planted(settings: Settings) -> Report:
     end = settings.options["end"]
     if end == "raise":
         raise AgentError("the agent\nraised", where="shop:agent", fix="mend it")
+    if end == "diverge":
+        raise ReplayDivergence("the request differs", path="$.messages[2]", where="lane 0")
     if end == "never":
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
@@ -68,6 +70,14 @@ def test_an_error_of_ours_is_2_and_one_line_on_stderr(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert re.fullmatch(r"butfor: there is no benchmark 'nothing': choose one of .*planted.*\n", err)
+
+
+def test_a_run_that_cannot_answer_is_3(capsys):
+    assert ended("bench", "planted", "--set", "end=diverge") == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("butfor: the request differs (lane 0): ")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
