@@ -109,7 +109,7 @@ def test_readers_read_while_a_process_writes(tmp_path):
             problems.append(error)
 
     readers = [threading.Thread(target=read, args=(seen,)) for seen in counts]
-    with writer(tmp_path, "arm", "rollouts", 300) as process:
+    with writer(tmp_path, "arm", "rollouts", 500) as process:
         for reader in readers:
             reader.start()
         assert process.wait(timeout=60) == 0
