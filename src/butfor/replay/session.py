@@ -7,6 +7,7 @@ serves synchronous and asynchronous agents.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -87,7 +88,7 @@ class Session(ABC):
         self.process = os.getpid()
         self.next_seq = first_seq
         self.steps = 0
-        self._began = 0
+        self._began = itertools.count()
         # Threads of one agent finish crossings at the same time; counters and the list move together.
         self._lock = threading.Lock()
 
@@ -109,10 +110,10 @@ class Session(ABC):
 
     def finish(self, ticket: Live, value: Any) -> Any:
         """Complete a crossing with the answer; returns the answer as a replay will serve it."""
-        response, codec = codecs.dump(value)
+        # The agent gets what was read back from the text, so that it meets the same object in a replay.
+        response, codec, copy = codecs.dump_and_copy(value)
         self.complete(ticket, response, codec)
-        # What plain JSON can hold comes back from its text, so that the agent meets the same object in a replay.
-        return codecs.load(codec, response)
+        return copy
 
     def fail(self, ticket: Live, error: BaseException) -> None:
         """Complete a crossing with the error that it raised."""
@@ -149,9 +150,7 @@ class Session(ABC):
         """Number a crossing that begins now and express its request as a difference from the last of its lane."""
         # Only model requests grow with the history; other kinds are stored whole.
         base, head, middle, tail = difference(lane.last if kind == "model" else None, text)
-        with self._lock:
-            began = self._began
-            self._began += 1
+        began = next(self._began)  # atomic: threads of one agent may begin crossings at the same time
         occurrence = lane.crossings
         lane.crossings += 1
         return Crossing(
@@ -173,5 +172,5 @@ class Session(ABC):
 
 def text_and_digest(payload: Json) -> tuple[str, str]:
     """Write a request and hash it."""
-    text = canonical.encode_exact(payload)
+    text = canonical.encode(payload)
     return text, digest_of(text)
