@@ -1,10 +1,9 @@
 """Which steps can still be the decisive one: evidence against every step, gathered batch by batch.
 
-For each step k three statements are bet against, each with a capital of its own (`butfor.confidence.contrasts`):
+For each step k two statements are bet against, each with a capital of its own (`butfor.confidence.contrasts`):
 
 * *k has the largest blame*: by comparing blame(k) with the blame of the step that led before the batch;
-* *blame(k) ≥ δ_d*;
-* *k is the commit point at margin δ*: by draws of v(k) above y − δ, or draws of a later v(j) below it.
+* *blame(k) ≥ δ_d*.
 
 The step with the largest blame is one fixed step, and it leaves the set only if the capital against a true statement
 reaches 1/α: probability ≤ α at any time (Ville's inequality), with no price for the number of steps.
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 # Share of α that the set of steps gets; the two answers that end a search without a step share the rest.
 SET_SHARE = 0.8
+OTHER_SHARE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +87,9 @@ class Elimination:
     ) -> None:
         self.steps, self.factual, self.margin = steps, factual, margin
         self.decisive_margin, self.max_help = decisive_margin, max_help
-        self._largest = _Capital(steps)
-        self._decisive = _Capital(steps)
-        # Entry c + 1 is commit point c; entry 0 is "no commit point".
-        self._commit = _Capital(steps + 1)
-        self._rescued = _Capital(1)
+        self._largest = Capital(steps)
+        self._decisive = Capital(steps)
+        self._rescued = Capital(1)
 
     def enter(self, batch: Batch, guesses: NDArray[np.float64], leader: int | None) -> None:
         """Bet with one complete batch.
@@ -101,15 +99,14 @@ class Elimination:
             guesses: v̂ from earlier batches, shape (steps + 1,).
             leader: The step to compare with; its two arms must be in the batch (arm n never needs to be).
         """
-        table = _Table.of(batch, guesses)
+        table = Table.of(batch, guesses)
         drawn = [arm for arm in sorted(batch.low) if arm < self.steps]
-        lower, upper, slack = self._neighbours(drawn)
+        lower, upper, slack = neighbours(drawn, steps=self.steps, max_help=self.max_help)
         if leader is not None:
             gain = table.gain(self._comparison(leader, lower, upper, slack))
             gain[leader] = 0.0
             self._largest.add(gain)
         self._decisive.add(table.gain(self._at_least(self.decisive_margin, lower, upper, slack)))
-        self._enter_commit(table, drawn, lower)
         if 0 in batch.low:
             limit = self.factual.upper - self.margin
             self._rescued.add(
@@ -122,29 +119,11 @@ class Elimination:
 
     def none_decisive(self, alpha: float) -> bool:
         """Tell whether every blame is shown to be below δ_d."""
-        return not self._decisive.alive((1 - SET_SHARE) / 2 * alpha)
+        return not self._decisive.alive(OTHER_SHARE * alpha)
 
     def always_fails(self, alpha: float) -> bool:
         """Tell whether v(0) is shown to be above y − δ."""
-        return not self._rescued.alive((1 - SET_SHARE) / 2 * alpha)
-
-    def commit_points(self, alpha: float) -> list[int | None]:
-        """List what may still be the commit point; None stands for *there is none*."""
-        return [None if entry == 0 else entry - 1 for entry in self._commit.alive(alpha)]
-
-    def _neighbours(self, drawn: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """For each step find i ≤ k < j among the drawn arms (and n) and the slack; −1 where there is none."""
-        known = np.array([*drawn, self.steps], dtype=np.int64)
-        k = np.arange(self.steps, dtype=np.int64)
-        below = np.searchsorted(known, k, side="right") - 1
-        lower: NDArray[np.int64] = np.where(below >= 0, known[below], -1)
-        upper: NDArray[np.int64] = known[np.searchsorted(known, k + 1, side="left")]
-        if self.max_help is None:
-            lower, upper = np.where(lower == k, lower, -1), np.where(upper == k + 1, upper, -1)
-            return lower, upper, np.zeros(self.steps)
-        # v(i) without a drawn i is at least 0 = the bound for i = 0.
-        between = (upper - np.maximum(lower, 0) - 1).astype(np.float64)
-        return lower, upper, self.max_help * between
+        return not self._rescued.alive(OTHER_SHARE * alpha)
 
     def _comparison(
         self, leader: int, lower: NDArray[np.int64], upper: NDArray[np.int64], slack: NDArray[np.float64]
@@ -178,27 +157,31 @@ class Elimination:
         out = final | absent
         return Statements(arms=np.where(out, 0, arms), coefficients=np.where(out, 0.0, coefficients), limit=limit)
 
-    def _enter_commit(self, table: _Table, drawn: list[int], lower: NDArray[np.int64]) -> None:
-        """Add, for every c, the draws that put v(c) above y − δ and those that put a later v(j) below it."""
-        below = np.array(drawn, dtype=np.int64)[:, None]
-        down = np.zeros(self.steps + 1)
-        down[drawn] = table.gain(
-            Statements(
-                arms=below,
-                coefficients=np.full(below.shape, -1.0),
-                limit=np.full(len(drawn), self.margin - self.factual.lower),
-            )
-        )
-        distance = np.where(lower >= 0, np.arange(self.steps) - lower, 0)
-        up = table.gain(
-            Statements(
-                arms=np.maximum(lower, 0)[:, None],
-                coefficients=np.where(lower >= 0, 1.0, 0.0)[:, None],
-                limit=self.factual.upper - self.margin + (self.max_help or 0.0) * distance,
-            )
-        )
-        from_here = np.cumsum(down[::-1])[::-1]
-        self._commit.add(np.concatenate(([from_here[0]], up + from_here[1:])))
+
+def neighbours(
+    drawn: Sequence[int], *, steps: int, max_help: float | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Find, for each step, arms i ≤ k < j that bound its blame by v(j) − v(i) + slack.
+
+    Args:
+        drawn: Arms of the batch below n, ascending.
+        steps: n; arm n is always there.
+        max_help: η, or None: then only i = k and j = k + 1 will do.
+
+    Returns:
+        (i, j, slack), each of shape (steps,); i or j is −1 where there is none.
+    """
+    known = np.array([*drawn, steps], dtype=np.int64)
+    k = np.arange(steps, dtype=np.int64)
+    below = np.searchsorted(known, k, side="right") - 1
+    lower: NDArray[np.int64] = np.where(below >= 0, known[below], -1)
+    upper: NDArray[np.int64] = known[np.searchsorted(known, k + 1, side="left")]
+    if max_help is None:
+        lower, upper = np.where(lower == k, lower, -1), np.where(upper == k + 1, upper, -1)
+        return lower, upper, np.zeros(steps)
+    # Without a drawn i the bound is that for i = 0 with v(0) ≥ 0.
+    between = (upper - np.maximum(lower, 0) - 1).astype(np.float64)
+    return lower, upper, max_help * between
 
 
 def leader_of(guesses: NDArray[np.float64], drawn: Collection[int]) -> int | None:
@@ -213,7 +196,7 @@ def leader_of(guesses: NDArray[np.float64], drawn: Collection[int]) -> int | Non
     return max(possible, key=lambda k: (guesses[k + 1] - guesses[k], -k)) if possible else None
 
 
-class _Capital:
+class Capital:
     """Log capital against several statements, and the largest each has been."""
 
     def __init__(self, statements: int) -> None:
@@ -221,15 +204,17 @@ class _Capital:
         self.peak = np.zeros(statements)
 
     def add(self, gain: NDArray[np.float64]) -> None:
+        """Multiply in the gain of a batch, shape (statements,)."""
         self.log = self.log + gain
         self.peak = np.maximum(self.peak, self.log)
 
     def alive(self, alpha: float) -> list[int]:
+        """List the statements whose capital never reached 1/alpha."""
         return [int(i) for i in np.flatnonzero(self.peak < math.log(1.0 / alpha))]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Table:
+class Table:
     """A batch as padded arrays over all arms: padding sits at the centre of every bet, so that it gains nothing."""
 
     counts: NDArray[np.float64]
@@ -238,7 +223,8 @@ class _Table:
     guesses: NDArray[np.float64]
 
     @classmethod
-    def of(cls, batch: Batch, guesses: NDArray[np.float64]) -> _Table:
+    def of(cls, batch: Batch, guesses: NDArray[np.float64]) -> Table:
+        """Lay out a batch."""
         longest = max((ys.size for ys in batch.low.values()), default=0)
         counts = np.zeros(guesses.size)
         low = np.full((guesses.size, longest), np.nan)
@@ -248,6 +234,7 @@ class _Table:
         return cls(counts=counts, low=low, high=high, guesses=guesses)
 
     def gain(self, statements: Statements) -> NDArray[np.float64]:
+        """Return the log factor by which the batch multiplies the capital against each statement."""
         arms, used = statements.arms, statements.coefficients != 0
         draws = np.where(used, self.counts[arms], 1.0)
         bets, centres = bets_against(self.guesses[arms], statements.coefficients, draws, statements.limit)

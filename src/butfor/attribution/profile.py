@@ -9,12 +9,12 @@ import numpy as np
 
 from butfor.attribution.answers import AnswerKind, sentence
 from butfor.attribution.bands import Bands, bands_of, commit_points, role_of
-from butfor.attribution.elimination import Batch, Elimination, leader_of
+from butfor.attribution.elimination import OTHER_SHARE, Batch, Elimination, leader_of
 from butfor.attribution.margins import Margins
 from butfor.attribution.profile_result import Profile, StepProfile
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom, check_results
 from butfor.attribution.tally import Tally
-from butfor.confidence import Estimate, Undefined, guess, known
+from butfor.confidence import Estimate, Interval, Undefined, guess, known
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class ProfileSampler:
         complete = self._entered == len(self._plan)
         bands = bands_of(tally, factual=self._factual, alpha=margins.alpha, complete=complete, refused=self._refused)
         elimination = self._eliminate()
-        kind, candidates = verdict(elimination, bands, tally, margins)
+        always = tally.mean_interval(0, alpha=2 * OTHER_SHARE * margins.alpha) if complete else None
+        kind, candidates = verdict(elimination, bands, tally, margins, start=always)
         leading, tied = leading_steps(bands, margins.tie)
         return Profile(
             kind=kind,
@@ -144,16 +145,28 @@ def guesses_before(tally: Tally, count: int, factual: Estimate) -> NDArray[np.fl
     return guesses
 
 
-def verdict(elimination: Elimination, bands: Bands, tally: Tally, margins: Margins) -> tuple[AnswerKind, list[int]]:
-    """Read the answer and the set of steps from the evidence."""
+def verdict(
+    elimination: Elimination, bands: Bands, tally: Tally, margins: Margins, *, start: Interval | None
+) -> tuple[AnswerKind, list[int]]:
+    """Read the answer and the set of steps from the evidence.
+
+    Args:
+        elimination: Evidence against each step.
+        bands: Bounds on all steps.
+        tally: What was drawn.
+        margins: α and the margins.
+        start: v(0) with a lower bound at *always fails*' share of α, where the number of draws was fixed; it is
+            sharper than the capital that `elimination` has gathered.
+    """
     candidates = elimination.candidates(margins.alpha)
     if tally.rollouts and not tally.drawn().any():
         return AnswerKind.NOT_REPLAYABLE, candidates
-    if elimination.always_fails(margins.alpha):
+    fixed = isinstance(start, Estimate) and start.lower >= elimination.factual.upper - margins.commit
+    if fixed or (start is None and elimination.always_fails(margins.alpha)):
         return AnswerKind.ALWAYS_FAILS, candidates
     if elimination.none_decisive(margins.alpha):
-        start = bands.effect[0]
-        flaky = isinstance(start, Estimate) and start.lower > margins.commit
+        saved = bands.effect[0]
+        flaky = isinstance(saved, Estimate) and saved.lower > margins.commit
         return (AnswerKind.FLAKY if flaky else AnswerKind.NO_STEP_DECISIVE), candidates
     return (AnswerKind.DECISIVE if len(candidates) == 1 else AnswerKind.WITHHELD), candidates
 

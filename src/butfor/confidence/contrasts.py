@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INSIDE = 1e-6
 # Newton steps with a bracket. Stopping early costs evidence, never validity: see `low` below.
 STEPS = 20
-CLOSE = 1e-9
+CLOSE = 1e-4
 
 
 def bets_against(
@@ -46,6 +46,8 @@ def bets_against(
         the guess does not contradict the statement all b are 0.
     """
     v = np.clip(guesses, INSIDE, 1.0 - INSIDE)
+    if v.shape[1] == 1:
+        return _bets_on_one_arm(v, coefficients, limit)
     ratio = coefficients / draws
     contradicted = (coefficients * v).sum(axis=1) > limit
     low, high = np.zeros(limit.shape), np.full(limit.shape, np.inf)
@@ -63,6 +65,17 @@ def bets_against(
     # `low` keeps Σ c·u ≥ t, which the argument above needs; the root itself would be rounded to either side.
     theta = np.where(contradicted, low, 0.0)
     return theta[:, None] * ratio, _nearest(v, theta[:, None] * ratio)
+
+
+def _bets_on_one_arm(
+    v: NDArray[np.float64], coefficients: NDArray[np.float64], limit: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bet against c·w ≤ t: the nearest point is t/c itself."""
+    threshold = limit[:, None] / np.where(coefficients == 0, 1.0, coefficients)
+    centre = np.clip(threshold, INSIDE, 1.0 - INSIDE)
+    # A statement that no mean contradicts (t/c outside (0, 1)) is not bet against.
+    possible = (threshold == centre) & (coefficients * v > limit[:, None]) & (coefficients != 0)
+    return np.where(possible, (v - centre) / (centre * (1.0 - centre)), 0.0), centre
 
 
 def _nearest(v: NDArray[np.float64], kappa: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,191 @@
+"""profile on planted truth: bounds cover together, the set keeps the decisive step, order of completion is nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from butfor.attribution.answers import AnswerKind, Role
+from butfor.attribution.profile import ProfileSampler
+from butfor.benchmarks.planted import (
+    World,
+    both,
+    doomed,
+    either,
+    gradual,
+    judged,
+    late_rescue,
+    losing_calls,
+    pivotal,
+    simulate,
+    soft,
+    tied,
+    undone,
+)
+from butfor.confidence import Estimate, bounded_mean
+
+ALPHA = 0.05
+FAMILIES = {
+    "pivotal 3": pivotal(3, at=1),
+    "pivotal 20": pivotal(20, at=10),
+    "pivotal 10, matches .9": pivotal(10, at=6, match=0.9),
+    "pivotal 10, half": pivotal(10, at=4, fails=0.5),
+    "and 3": both(3, first=0, second=1),
+    "and 20": both(20, first=5, second=12),
+    "or 6": either(6, first=1, second=4),
+    "soft 10, 1%": soft(10, at=5, rescue=0.01),
+    "soft 10, 5%": soft(10, at=5, rescue=0.05),
+    "late rescue 10": late_rescue(10, at=4),
+    "undone 8": undone(8, helped=2, at=5),
+    "tied 6": tied(6, first=1, second=4),
+    "doomed 5": doomed(5),
+    "gradual 12": gradual(12),
+    "missing 5%": losing_calls(pivotal(6, at=3), missing=0.05),
+}
+
+
+def most(repetitions, p):
+    return int(binom.ppf(1 - 1e-6, repetitions, p))
+
+
+def sure(interval):
+    assert isinstance(interval, Estimate)
+    return interval
+
+
+def profiles(world, *, repetitions, draws, seed=0, factual=1.0):
+    for i in range(repetitions):
+        yield simulate(ProfileSampler(steps=world.steps, factual=factual, draws=draws), world, seed + i)[0]
+
+
+def check_truth(world, *, repetitions, draws):
+    band_misses = set_misses = wrong = 0
+    for profile in profiles(world, repetitions=repetitions, draws=draws):
+        covered = all(
+            sure(step.v).contains(world.v[k])
+            and sure(step.effect).contains(world.v[-1] - world.v[k])
+            and sure(step.blame).contains(world.blame[k])
+            for k, step in enumerate(profile.steps)
+        )
+        band_misses += not covered
+        set_misses += not world.right(profile.margins.tie) & set(profile.candidates)
+        wrong += profile.decisive is not None and profile.decisive not in world.right(profile.margins.tie)
+    assert band_misses <= most(repetitions, ALPHA)
+    assert set_misses <= most(repetitions, ALPHA)
+    assert wrong <= most(repetitions, ALPHA)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bounds_and_set_hold(family):
+    check_truth(FAMILIES[family], repetitions=60, draws=16)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draws", [16, 64])
+@pytest.mark.parametrize("family", [*FAMILIES, "pivotal 50"])
+def test_bounds_and_set_hold_long(family, draws):
+    world = FAMILIES.get(family) or pivotal(50, at=20)
+    check_truth(world, repetitions=1000, draws=draws)
+
+
+def test_the_decisive_step_is_right_on_pivotal_and_and():
+    for world in (
+        pivotal(3, at=1),
+        pivotal(20, at=10, fails=0.5),
+        both(3, first=0, second=1),
+        both(20, first=5, second=12),
+    ):
+        right = [p.leading in world.right(0.05) for p in profiles(world, repetitions=40, draws=64)]
+        assert sum(right) >= binom.ppf(1e-6, len(right), 0.95)
+
+
+def test_a_claimed_step_is_usually_claimed():
+    claimed = [p.decisive for p in profiles(pivotal(20, at=10), repetitions=40, draws=64)]
+    assert set(claimed) <= {10, None}
+    assert claimed.count(10) >= binom.ppf(1e-6, 40, 0.95)
+
+
+class HalfAsBad(World):
+    """y in {0, ½}: all v are half of what they say."""
+
+    def results(self, draws, seed):
+        return [replace(result, outcome=0.5 * (result.outcome or 0.0)) for result in super().results(draws, seed)]
+
+
+def test_graded_outcomes_are_covered():
+    inner = pivotal(5, at=2)
+    misses = 0
+    for profile in profiles(
+        HalfAsBad(name="graded", v=inner.v, match=inner.match), repetitions=60, draws=24, factual=0.5
+    ):
+        misses += not all(sure(step.v).contains(0.5 * inner.v[k]) for k, step in enumerate(profile.steps))
+        assert profile.decisive in {2, None}
+    assert misses <= most(60, ALPHA)
+
+
+def test_a_judges_noise_is_not_blamed_on_the_last_step():
+    world = judged(pivotal(10, at=5), flips=0.1)
+    rng = np.random.default_rng(7)
+    for i in range(40):
+        verdicts = (rng.random(64) < world.v[-1]).astype(float).tolist()
+        factual = sure(bounded_mean(verdicts, alpha=0.01))
+        sampler = ProfileSampler(steps=10, factual=factual, draws=32)
+        assert simulate(sampler, world, i)[0].decisive in {5, None}
+
+
+def completion_order(draws, results, slots):
+    """Order in which results arrive on `slots` workers where a failure takes ten times as long."""
+    free, arrivals = [0.0] * slots, []
+    for i, result in enumerate(results):
+        worker = min(range(slots), key=free.__getitem__)
+        free[worker] += 10.0 if result.outcome == 1.0 else 1.0
+        arrivals.append((free[worker], i))
+    return [i for _, i in sorted(arrivals)]
+
+
+def test_slow_failures_do_not_change_the_answer():
+    world = pivotal(6, at=3)
+    sampler = ProfileSampler(steps=6, factual=1.0, draws=16)
+    draws = sampler.propose()
+    results = world.results(draws, 3)
+    arrived = {}
+    for i in completion_order(draws, results, 16):
+        arrived[i] = world.results([draws[i]], 3)[0]
+    sampler.enter([arrived[i] for i in range(len(draws))])
+    assert sampler.answer() == simulate(ProfileSampler(steps=6, factual=1.0, draws=16), world, 3)[0]
+    # The orders do differ: entered by completion, the first rounds would hold successes only.
+    first = [arrived[i].outcome == 1.0 for i in completion_order(draws, results, 16)[:16]]
+    assert np.mean(first) < np.mean([result.outcome == 1.0 for result in results[:16]])
+
+
+def test_a_time_stop_with_slow_failures_keeps_the_bounds():
+    world, misses = pivotal(6, at=3), 0
+    for seed in range(60):
+        sampler = ProfileSampler(steps=6, factual=1.0, draws=16)
+        draws = sampler.propose()
+        results = world.results(draws, seed)
+        finished = set(completion_order(draws, results, 16)[:48])
+        prefix = next(i for i in range(len(draws)) if i not in finished)
+        sampler.enter(results[:prefix])
+        profile = sampler.answer()
+        assert not profile.complete
+        bounded = [(step.v, world.v[k]) for k, step in enumerate(profile.steps) if step.n]
+        misses += not all(sure(v).contains(truth) for v, truth in bounded)
+    assert misses <= most(60, ALPHA)
+
+
+def test_answers_without_a_step():
+    kinds = {p.kind for p in profiles(doomed(5), repetitions=10, draws=64)}
+    assert kinds == {AnswerKind.ALWAYS_FAILS}
+    flaky = World(name="flaky", v=np.linspace(0.7, 1.0, 31), match=np.zeros(30))
+    assert {p.kind for p in profiles(flaky, repetitions=5, draws=300)} == {AnswerKind.FLAKY}
+
+
+def test_a_step_that_executes_what_was_decided_is_mechanical():
+    # Decided at 3; from 4 on everything comes out the same.
+    v = np.where(np.arange(9) <= 3, 0.3, 1.0)
+    world = World(name="executes", v=v, match=np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=float))
+    for profile in profiles(world, repetitions=10, draws=64):
+        assert profile.decisive == 3
+        assert profile.steps[5].role is Role.MECHANICAL
