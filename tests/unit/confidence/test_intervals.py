@@ -51,7 +51,7 @@ def test_missing_draws_widen_to_both_sides():
     assert gap.lower == full.lower
     assert gap.upper == sure(clopper_pearson(8, 10)).upper
     for method in EVERY:
-        certain, unsure = method([1.0, 0.0] * 10), method([1.0, 0.0] * 8 + [None] * 4)
+        certain, unsure = sure(method([1.0, 0.0] * 10)), sure(method([1.0, 0.0] * 8 + [None] * 4))
         assert unsure.lower <= certain.lower
         assert unsure.upper >= certain.upper
 
