@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 VERBS: dict[str, str] = {
     "record": "run an agent once and keep what a replay needs",
     "replay": "run it again, untouched or changed",
+    "runs": "list the recorded and imported runs, or show one",
+    "report": "show an answer, on the terminal or as one HTML file",
+    "doctor": "check the installation and the store",
     "bench": "run a published or planted comparison",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""
