@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 VERBS: dict[str, str] = {
     "bench": "run a published or planted comparison",
+    "graph": "check a causal graph, draw it, say whether an effect is identified",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""
 
