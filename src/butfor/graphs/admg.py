@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from butfor.canonical import digest
 from butfor.errors import InputError
 from butfor.graphs.draft import Draft
+from butfor.graphs.parts import bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,14 +138,17 @@ class Graph:
     @property
     def directed(self) -> list[tuple[str, str]]:
         """Every arrow as (tail, head), sorted."""
-        pairs = zip(self.names, self.edges.parents, strict=True)
-        return sorted((tail, head) for head, parents in pairs for tail in self.names_of(parents))
+        names = self.names
+        return sorted(
+            (names[i], head) for head, tails in zip(names, self.edges.parents, strict=True) for i in bits(tails)
+        )
 
     @property
     def bidirected(self) -> list[tuple[str, str]]:
         """Every latent edge once as (lower name, higher name), sorted."""
-        pairs = zip(self.names, self.edges.spouses, strict=True)
-        return sorted((one, other) for one, spouses in pairs for other in self.names_of(spouses) if one < other)
+        names = self.names
+        pairs = ((one, names[i]) for one, ends in zip(names, self.edges.spouses, strict=True) for i in bits(ends))
+        return sorted(pair for pair in pairs if pair[0] < pair[1])
 
     def to_json(self) -> dict[str, Json]:
         """Return the canonical form: schema, role by node, and both kinds of edge, all sorted."""

@@ -8,7 +8,7 @@ what it can show; whatever it cannot follow is refused with a reason.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from butfor.errors import InputError
 from butfor.identification.proof import ASSUMPTIONS, Adjustment, FrontDoor, GeneralId, Hedge, Instrument, Proof
@@ -16,7 +16,7 @@ from butfor.identification.proof import ASSUMPTIONS, Adjustment, FrontDoor, Gene
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from butfor.graphs import Graph
+    from butfor.graphs import Edges, Graph
     from butfor.identification.proof import Step
     from butfor.identification.query import Query
 
@@ -67,7 +67,7 @@ class _Case:
     """A graph and a query; every set is a bitset of node numbers."""
 
     def __init__(self, graph: Graph, query: Query) -> None:
-        self.graph = graph
+        self.graph, self.edges = graph, graph.edges
         self.measured = graph.measured
         if query.measured is not None:
             self.measured &= graph.mask(name for name in query.measured if name in graph)
@@ -97,32 +97,29 @@ class _Case:
         """Setting the treatments that do not act changes nothing: none has a directed path that avoids the others."""
         a = self.mask(acting)
         _require(not a & ~self.x, "an acting treatment is not a treatment of the query")
-        do_x = _Cut(self.graph, no_heads_at=self.x)
-        _require(not _up(do_x, self.y | self.s) & self.x & ~a, "a treatment that is left out can move the outcome")
+        above = _up(self.edges, self.y | self.s, ~self.x)
+        idle = not _after(self.edges, self.x & ~a) & above
+        _require(idle, "a treatment that is left out can move the outcome or the stratum")
         return a
 
     def adjustment(self, claim: Adjustment) -> None:
         """The generalised adjustment criterion, and a stratum that the treatment cannot move."""
         a, z = self.reduced_to(claim.acting), self.mask(claim.adjust_for)
-        plain = _Cut(self.graph)
         _require(not z & (a | self.y | self.s), "the adjustment set overlaps the query")
-        _require(not self.s & _down(plain, a), "the treatment can move the stratum")
+        _require(not self.s or not self.s & _down(self.edges, a), "the treatment can move the stratum")
         causal = self.causal(a)
-        _require(not (z | self.s) & _down(plain, causal), "the set has a variable that a causal path moves")
-        rest = _Cut(self.graph, tails=a, heads=causal)
-        _require(not _open(rest, a, z | self.s) & self.y, "a path that is not causal stays open")
+        _require(not (z | self.s) & _down(self.edges, causal), "the set has a variable that a causal path moves")
+        rest = _Cut(self.edges, tails=a, heads=causal)
+        _require(not _open(rest, a, self.y, z | self.s), "a path that is not causal stays open")
 
     def front_door(self, claim: FrontDoor) -> None:
         """Pearl's three conditions."""
         a, m = self.reduced_to(claim.acting), self.mask(claim.mediators)
         _require(not self.s, "a front-door set is for a query without a stratum")
         _require(not m & (self.x | self.y), "a mediator is part of the query")
-        unmediated = _Cut(self.graph, no_heads_at=m)
-        _require(not _down(unmediated, a) & self.y, "a causal path avoids the mediators")
-        _require(not _open(_Cut(self.graph, tails=a), a, 0) & m, "a back-door path leads from treatment to mediators")
-        _require(
-            not _open(_Cut(self.graph, tails=m), m, a) & self.y, "a back-door path leads from mediators to outcome"
-        )
+        _require(not _down(self.edges, a, ~m) & self.y, "a causal path avoids the mediators")
+        _require(not _open(_Cut(self.edges, tails=a), a, m, 0), "a back-door path leads from treatment to mediators")
+        _require(not _open(_Cut(self.edges, tails=m), m, self.y, a), "a back-door path leads from mediators to outcome")
 
     def instrument(self, claim: Instrument) -> None:
         """Associated with the treatment; with the outcome only through it. The assumption itself is not checkable."""
@@ -130,16 +127,17 @@ class _Case:
         one_each = self.x.bit_count() == 1 and self.y.bit_count() == 1 and not self.s
         _require(one_each, "an instrument is for one treatment, one outcome and no stratum")
         _require(not (z & w | (z | w) & (self.x | self.y)), "instrument, conditioning set and query overlap")
-        plain, causal = _Cut(self.graph), self.causal(self.x)
+        causal = self.causal(self.x)
         _require(causal, "the treatment has no causal path to the outcome")
-        _require(not (z | w) & _down(plain, causal), "a causal path moves the instrument or its conditioning set")
-        _require(_open(plain, z, w) & self.x, "the instrument is not associated with the treatment")
-        rest = _Cut(self.graph, tails=self.x, heads=causal)
-        _require(not _open(rest, z, w) & self.y, "the instrument reaches the outcome by another path")
+        _require(not (z | w) & _down(self.edges, causal), "a causal path moves the instrument or its conditioning set")
+        _require(_open(self.edges, z, self.x, w), "the instrument is not associated with the treatment")
+        rest = _Cut(self.edges, tails=self.x, heads=causal)
+        _require(not _open(rest, z, self.y, w), "the instrument reaches the outcome by another path")
         _require(claim.assumption in ASSUMPTIONS, "the assumption is not on the list")
         if claim.assumption == "monotonicity":
-            _require(not w & _down(plain, z), "the conditioning set comes after the instrument")
-            _require(not _open(_Cut(self.graph, tails=z), z, w) & self.x, "the instrument is not as good as randomised")
+            _require(not w & _down(self.edges, z), "the conditioning set comes after the instrument")
+            own = _Cut(self.edges, tails=z)
+            _require(not _open(own, z, self.x, w), "the instrument is not as good as randomised")
 
     def general(self, claim: GeneralId) -> None:
         """Each step is one of two rules, and the results are the factors of the truncated product."""
@@ -203,12 +201,11 @@ class _Case:
         return done
 
     def is_movable(self, z: int, x: int, s: int) -> bool:
-        return not _open(_Cut(self.graph, no_heads_at=x, tails=z), z, x | s & ~z) & self.y
+        return not _open(_Cut(self.edges, no_heads_at=x, tails=z), z, self.y, x | s & ~z)
 
     def causal(self, a: int) -> int:
         """The nodes after a treatment on the directed paths from it to the outcome that meet no other treatment."""
-        do_a = _Cut(self.graph, no_heads_at=a)
-        return _down(do_a, a) & ~a & _up(_Cut(self.graph, tails=a), self.y)
+        return _up(self.edges, self.y, _down(self.edges, _after(self.edges, a), ~a))
 
     def mask(self, names: tuple[str, ...]) -> int:
         found = self.graph.mask(names)
@@ -220,8 +217,7 @@ class _Case:
 class _Cut:
     """The graph without the edges into some nodes, or without the arrows from `tails` (only those into `heads`)."""
 
-    def __init__(self, graph: Graph, *, no_heads_at: int = 0, tails: int = 0, heads: int = -1) -> None:
-        edges = graph.edges
+    def __init__(self, edges: Edges, *, no_heads_at: int = 0, tails: int = 0, heads: int = -1) -> None:
         self.parents, self.children, self.spouses = list(edges.parents), list(edges.children), list(edges.spouses)
         for i in _numbers(tails):
             for j in _numbers(self.children[i] & heads):
@@ -269,6 +265,9 @@ class _Projection:
             self.spouses[i] |= one & ~(1 << i)
 
 
+_Links: TypeAlias = "Edges | _Cut | _Projection"
+
+
 def _numbers(mask: int) -> Iterator[int]:
     while mask:
         yield _number(mask)
@@ -282,18 +281,26 @@ def _number(mask: int) -> int:
 def _closure(neighbours: Sequence[int], seeds: int, within: int) -> int:
     found = todo = seeds & within
     while todo:
-        new = neighbours[_number(todo)] & within & ~found
+        low = todo & -todo
+        new = neighbours[low.bit_length() - 1] & within & ~found
         found |= new
-        todo = todo & (todo - 1) | new
+        todo ^= low | new
     return found
 
 
-def _up(graph: _Cut | _Projection, seeds: int, within: int = -1) -> int:
+def _up(graph: _Links, seeds: int, within: int = -1) -> int:
     return _closure(graph.parents, seeds, within)
 
 
-def _down(graph: _Cut | _Projection, seeds: int) -> int:
-    return _closure(graph.children, seeds, -1)
+def _down(graph: _Links, seeds: int, within: int = -1) -> int:
+    return _closure(graph.children, seeds, within)
+
+
+def _after(graph: _Links, nodes: int) -> int:
+    found = 0
+    for i in _numbers(nodes):
+        found |= graph.children[i]
+    return found
 
 
 def _is_district(graph: _Projection, nodes: int, field: int) -> bool:
@@ -301,27 +308,31 @@ def _is_district(graph: _Projection, nodes: int, field: int) -> bool:
     return bool(nodes) and _closure(graph.spouses, nodes & -nodes, field) == nodes
 
 
-def _open(graph: _Cut, start: int, given: int) -> int:
-    """The nodes that some path from start reaches open: m-separation by its definition.
+def _open(graph: _Links, start: int, goal: int, given: int) -> bool:
+    """Say whether some path from start to goal is open: m-separation by its definition.
 
     A walk is at a node by an arrowhead or by a tail. Through a node outside `given` it goes on unless both ends there
-    are arrowheads; through one that has a descendant in `given` it goes on if both are.
+    are arrowheads; through one that has a descendant in `given` it goes on if both are. An open path has only ancestors
+    of its ends and of `given`, so no other node is visited.
     """
+    parents, children, spouses = graph.parents, graph.children, graph.spouses
     above_given = _up(graph, given)
-    by_head = by_tail = 0
-    heads, tails = 0, start
-    while heads or tails:
+    field = above_given | _up(graph, start | goal, ~above_given)
+    by_head = by_tail = heads = 0
+    tails = start & ~given
+    while heads | tails:
         if tails:
-            i = _number(tails)
-            by_tail |= 1 << i
-            into, out = (0, 0) if given >> i & 1 else (graph.children[i] | graph.spouses[i], graph.parents[i])
+            low = tails & -tails
+            i = low.bit_length() - 1
+            by_tail |= low
+            into, out = children[i] | spouses[i], parents[i]
         else:
-            i = _number(heads)
-            by_head |= 1 << i
-            into = 0 if given >> i & 1 else graph.children[i]
-            out = 0
-            if above_given >> i & 1:
-                into, out = into | graph.spouses[i], graph.parents[i]
-        heads = (heads | into) & ~by_head
-        tails = (tails | out) & ~by_tail
-    return (by_head | by_tail) & ~given
+            low = heads & -heads
+            i = low.bit_length() - 1
+            by_head |= low
+            into, out = 0 if given & low else children[i], 0
+            if above_given & low:
+                into, out = into | spouses[i], parents[i]
+        heads = (heads | into & field) & ~by_head
+        tails = (tails | out & field & ~given) & ~by_tail
+    return bool((by_head | by_tail) & goal & ~given)
