@@ -118,16 +118,11 @@ class Elimination:
         return self._largest.alive(SET_SHARE * alpha)
 
     def none_decisive(self, alpha: float) -> bool:
-<<<<<<< HEAD
-        """Tell whether every blame is shown to be below δ_d."""
-        return not self._decisive.alive(OTHER_SHARE * alpha)
-=======
         """Tell whether the largest blame is shown to be below δ_d.
 
         It belongs to a candidate, so it is enough that no candidate's blame may still reach δ_d.
         """
         return not set(self.candidates(alpha)) & set(self._decisive.alive(OTHER_SHARE * alpha))
->>>>>>> confidence
 
     def always_fails(self, alpha: float) -> bool:
         """Tell whether v(0) is shown to be above y − δ."""
