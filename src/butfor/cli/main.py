@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VERBS: dict[str, str] = {
+    "demo": "record a failing support agent, find the step, write the report; no key, no network",
     "record": "run an agent once and keep what a replay needs",
     "replay": "run it again, untouched or changed",
+    "attribute": "say which step caused the outcome",
     "runs": "list the recorded and imported runs, or show one",
     "report": "show an answer, on the terminal or as one HTML file",
     "doctor": "check the installation and the store",
