@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 VERBS: dict[str, str] = {
     "record": "run an agent once and keep what a replay needs",
+    "import": "read traces that other tools recorded",
     "replay": "run it again, untouched or changed",
     "bench": "run a published or planted comparison",
 }
