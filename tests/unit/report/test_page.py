@@ -6,8 +6,9 @@ import re
 from html.parser import HTMLParser
 
 from butfor import report
+from butfor.report.findings import read_finding
 from butfor.report.page import states_of
-from tests.unit.report.stories import HOSTILE, data_of, run_of, withheld
+from tests.unit.report.stories import HOSTILE, bill_of, data_of, run_of, withheld
 
 VOID = {"meta", "br", "line", "path", "circle", "rect", "img", "link", "input", "hr"}
 
@@ -175,3 +176,11 @@ def test_a_run_without_an_answer_is_shown_alone():
 
 def test_a_run_without_steps_has_a_page():
     assert "The run has no steps." in page_of(report.ReportData(run=run_of(0))).text
+
+
+def test_an_answer_without_steps_has_a_page():
+    finding = read_finding({"method": "none", "kind": "not_replayable", "sentence": "The run cannot be replayed: why."})
+    page = page_of(report.ReportData(run=run_of(2), finding=finding, bill=bill_of(0)))
+    assert "The run cannot be replayed: why." in page.text
+    assert "not replayable" in page.text
+    assert "svg" not in {tag for tag, _ in page.elements}
