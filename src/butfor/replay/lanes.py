@@ -1,9 +1,10 @@
 """Lanes: which concurrent part of the agent a boundary was reached from.
 
-A lane is a spawn path. "0" is the agent's own; "0.2" the third concurrent part (task, thread, executor job) that it
-started; "0/5" what runs inside its sixth boundary crossing (a tool that is itself an agent). Paths depend on the order
-in which one part spawns others, never on the order in which they finish, so that a replay finds its way whatever the
-scheduler does.
+A lane is a spawn path. "0" is the agent's own; "0.2" the third task that it started, "0.t2" the third thread or
+executor job; "0/5" what runs inside its sixth boundary crossing (a tool that is itself an agent). Paths depend on the
+order in which one part spawns others, never on the order in which they finish, so that a replay finds its way whatever
+the scheduler does. Tasks and threads are counted apart, since libraries start threads of their own when they please:
+the first use of an asynchronous `openai` client does, the second does not, and that must not move the agent's tasks.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Lane:
         last: Sequence number and text of its last model request, for storing differences.
     """
 
-    __slots__ = ("crossings", "inside_model", "last", "path", "session", "spawned", "step")
+    __slots__ = ("crossings", "inside_model", "last", "path", "session", "step", "tasks", "threads")
 
     def __init__(self, session: Session, path: str, *, step: int = _NEVER_STEPPED, inside_model: bool = False) -> None:
         self.session = session
@@ -48,14 +49,22 @@ class Lane:
         self.step = step
         self.inside_model = inside_model
         self.crossings = 0
-        self.spawned = 0
+        self.tasks = 0
+        self.threads = 0
         self.last: tuple[int, str] | None = None
 
-    def spawn(self) -> Lane:
-        """Return the lane of the next concurrent part started here."""
-        child = Lane(self.session, f"{self.path}.{self.spawned}", step=self.step, inside_model=self.inside_model)
-        self.spawned += 1
-        return child
+    def spawn_task(self) -> Lane:
+        """Return the lane of the next task started here."""
+        self.tasks += 1
+        return self._child(f"{self.tasks - 1}")
+
+    def spawn_thread(self) -> Lane:
+        """Return the lane of the next thread or executor job started here."""
+        self.threads += 1
+        return self._child(f"t{self.threads - 1}")
+
+    def _child(self, number: str) -> Lane:
+        return Lane(self.session, f"{self.path}.{number}", step=self.step, inside_model=self.inside_model)
 
     def enter(self, occurrence: int, *, inside_model: bool) -> Lane:
         """Return the lane of what runs inside a crossing of this one."""
@@ -146,7 +155,7 @@ def _create_task_in_lane(loop: Any, coro: Any, *, context: Any = None, **rest: A
     lane = current.get() if context is None else context.get(current)
     if lane is not None:
         context = (copy_context() if context is None else context).copy()
-        context.run(current.set, lane.spawn())
+        context.run(current.set, lane.spawn_task())
     return _create_task(loop, coro, context=context, **rest)
 
 
@@ -155,7 +164,7 @@ def _start_in_lane(thread: threading.Thread) -> None:
     # An executor starts workers as it needs them: they get no number, their jobs do.
     if lane is not None and not _inside_submit.get():
         context = copy_context()
-        context.run(current.set, lane.spawn())
+        context.run(current.set, lane.spawn_thread())
         run: Callable[[], None] = thread.run
         thread.run = lambda: context.run(run)  # type: ignore[method-assign]
     _thread_start(thread)
@@ -166,7 +175,7 @@ def _submit_in_lane(executor: ThreadPoolExecutor, fn: Any, /, *args: Any, **kwar
     if lane is None:
         return _submit(executor, fn, *args, **kwargs)
     context = copy_context()
-    context.run(current.set, lane.spawn())
+    context.run(current.set, lane.spawn_thread())
     token = _inside_submit.set(True)
     try:
         return _submit(executor, context.run, fn, *args, **kwargs)
