@@ -105,7 +105,9 @@ def _step_document(step: Step) -> dict[str, Any]:
 
 def _show_run(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultRecord]) -> None:
     from butfor.report import print_run
+    from butfor.report.gathering import commands_of
     from butfor.report.notes import notes_of
+    from butfor.report.visible import visible
 
     missing = tuple(
         f"Step {step.index} is graded {step.grade.level.label}: {'; '.join(step.grade.missing)}."
@@ -116,10 +118,10 @@ def _show_run(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultReco
     print_run(run, console, notes=(*notes_of(run, None, None), *missing))
     console.print()
     for arm in arms:
-        console.print(Text(f"{arm.rollouts} rollouts of {arm.arm} (fingerprint {arm.fingerprint[:19]}…)"))
+        console.print(Text(f"{arm.rollouts} rollouts of {visible(arm.arm)} (fingerprint {arm.fingerprint[:19]}…)"))
     for result in results:
         console.print(Text(f"answer {result.result_id} ({result.kind})"))
-    console.print(Text(f"$ butfor {'report' if results else 'attribute'} {run.run_id}"))
+    console.print(Text(f"$ {visible(commands_of(run)[1 if results else 0])}"))
 
 
 def _console() -> Console:

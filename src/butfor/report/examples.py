@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.replay.stored import rollout_run
+from butfor.replay import assemble, load_journal
+from butfor.replay.crossings import read_line
 from butfor.report import happenings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from butfor.report.happenings import Happening
-    from butfor.runs import Run
+    from butfor.replay import Journal
+    from butfor.runs import Run, Step
     from butfor.store import Storage, StoredRollout
 
 FOLLOWING = 5
 """Steps after the divergence that are shown in short, on either side; a constant keeps the page O(n)."""
+
+_NO_REQUEST: dict[str, Any] = {
+    "base": None, "head": 0, "middle": "null", "tail": 0, "digest": canonical.digest_text("null")
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +87,13 @@ def examples_of(store: Storage, run: Run, rollouts: Iterable[StoredRollout]) -> 
         step = resampled_step(each)
         if step is not None:
             by_step.setdefault(step, []).append(each)
+    if not by_step:
+        return ()
+    journal = load_journal(store, run.run_id)
     chosen = {step: _representative(drawn, run) for step, drawn in sorted(by_step.items())}
-    return tuple(compare(run, rollout_run(store, each), each, step=step) for step, each in chosen.items())
+    return tuple(
+        compare(run, _without_requests(store, journal, each), each, step=step) for step, each in chosen.items()
+    )
 
 
 def resampled_step(rollout: StoredRollout) -> int | None:
@@ -103,11 +115,24 @@ def _changed(rollout: StoredRollout, run: Run) -> bool:
     return rollout.outcome != run.outcome.value
 
 
+def _without_requests(store: Storage, journal: Journal, rollout: StoredRollout) -> Run:
+    """Rebuild what a rollout decided and was told, not what it decided from.
+
+    Its requests are most of its size and none of the comparison: for 100 rollouts of 100 steps 13 s of CPU with them, 2.4 without.
+    """
+    held = canonical.decode(rollout.counts).get("held", 0)
+    lines = [line for line in store.rollout_journal(rollout.rollout_id).split("\n") if line]
+    own = [read_line(line, where=f"rollout {rollout.rollout_id}, line {i}") for i, line in enumerate(lines, 1)]
+    served = [journal.crossings[i] for i in (range(held) if isinstance(held, int) else held)]
+    crossings = [replace(each, **_NO_REQUEST) if each.kind == "model" else each for each in (*served, *own)]
+    output = canonical.decode(rollout.counts).get("output")
+    return assemble(journal, crossings, run_id=rollout.rollout_id, output=output)
+
+
 def compare(run: Run, other: Run, rollout: StoredRollout, *, step: int) -> Example:
     """Find the first difference between a run and a rollout of it."""
-    at, differs = first_divergence(run, other)
-    ours = None if at is None or at >= len(run.steps) else run.steps[at]
-    theirs = None if at is None or at >= len(other.steps) else other.steps[at]
+    ours, theirs, differs = first_divergence(run, other)
+    at = None if not differs else ours.index if ours is not None else len(run.steps)
     return Example(
         step=step,
         rollout_id=rollout.rollout_id,
@@ -119,29 +144,45 @@ def compare(run: Run, other: Run, rollout: StoredRollout, *, step: int) -> Examp
         differs=differs,
         original=None if ours is None else happenings.happening(ours),
         rollout=None if theirs is None else happenings.happening(theirs),
-        original_next=_following(run, at),
-        rollout_next=_following(other, at),
+        original_next=_following(run, ours),
+        rollout_next=_following(other, theirs),
         original_output=happenings.output_of(run),
         rollout_output=happenings.output_of(other),
     )
 
 
-def first_divergence(run: Run, other: Run) -> tuple[int | None, str]:
-    """Return the first step whose action or observations differ, and which of the two it is."""
-    for k, (ours, theirs) in enumerate(zip(run.steps, other.steps, strict=False)):
-        if happenings.action_key(ours) != happenings.action_key(theirs):
-            return k, "action"
-        if happenings.observation_key(ours) != happenings.observation_key(theirs):
-            return k, "observation"
-    if len(run.steps) != len(other.steps):
-        return min(len(run.steps), len(other.steps)), "length"
-    return None, ""
+def first_divergence(run: Run, other: Run) -> tuple[Step | None, Step | None, str]:
+    """Return the first step that differs, as it is in the run and in the rollout, and what differs.
+
+    Steps are paired by lane and by their place in it: concurrent parts may finish in another order without anything
+    having been decided otherwise.
+    """
+    theirs = _by_place(other)
+    for place, ours in _by_place(run).items():
+        found = theirs.pop(place, None)
+        if found is None:
+            return ours, None, "length"
+        if happenings.action_key(ours) != happenings.action_key(found):
+            return ours, found, "action"
+        if happenings.observation_key(ours) != happenings.observation_key(found):
+            return ours, found, "observation"
+    extra = next(iter(theirs.values()), None)
+    return None, extra, "" if extra is None else "length"
 
 
-def _following(run: Run, at: int | None) -> tuple[str, ...]:
-    if at is None:
+def _by_place(run: Run) -> dict[tuple[str, int], Step]:
+    counted: Counter[str] = Counter()
+    places: dict[tuple[str, int], Step] = {}
+    for step in run.steps:
+        places[step.lane, counted[step.lane]] = step
+        counted[step.lane] += 1
+    return places
+
+
+def _following(run: Run, step: Step | None) -> tuple[str, ...]:
+    if step is None:
         return ()
-    after = run.steps[at + 1 : at + 1 + FOLLOWING]
-    lines = [f"{step.index}: {happenings.in_short(step, 80)}" for step in after]
-    left = len(run.steps) - (at + 1 + FOLLOWING)
+    first = step.index + 1
+    lines = [f"{each.index}: {happenings.in_short(each, 80)}" for each in run.steps[first : first + FOLLOWING]]
+    left = len(run.steps) - (first + FOLLOWING)
     return (*lines, f"… and {left} more") if left > 0 else tuple(lines)

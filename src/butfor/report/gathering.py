@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import butfor
@@ -42,9 +43,7 @@ def gather_report(store: Storage, run_id: str, *, result_id: str | None = None) 
         return ReportData(
             run=run,
             notes=notes_of(run, None, None),
-            reproduction=Reproduction(
-                commands=(f"butfor attribute {run.run_id}", f"butfor report {run.run_id}"), facts=_run_facts(store, run)
-            ),
+            reproduction=Reproduction(commands=commands_of(run), facts=_run_facts(store, run)),
         )
     body = canonical.decode(record.body)
     finding = read_finding(body["answer"], method=record.kind)
@@ -86,13 +85,18 @@ def _reproduction(store: Storage, run: Run, body: dict[str, Any]) -> Reproductio
     settings = {key: value for key, value in body["settings"].items() if value is not None}
     plain = {f"setting {key}": one_line(readable_json(value, indent=None), 160) for key, value in settings.items()}
     facts = {"result": str(body["result_id"]), "fingerprint of the draws": str(body["fingerprint"])}
-    return Reproduction(commands=_commands(run, body), facts=facts | plain | _run_facts(store, run))
+    return Reproduction(commands=commands_of(run, options=_options(body)), facts=facts | plain | _run_facts(store, run))
 
 
-def _commands(run: Run, body: dict[str, Any]) -> tuple[str, ...]:
+def commands_of(run: Run, *, options: str = "") -> tuple[str, ...]:
+    """The commands that give these numbers again, safe to paste: an imported run's id may be anything."""
+    name = shlex.quote(run.run_id)
+    return (f"butfor attribute {name}{options}", f"butfor report {name}")
+
+
+def _options(body: dict[str, Any]) -> str:
     draws = body["settings"].get("draws")
-    more = "" if draws is None else f" --draws {draws}"
-    return (f"butfor attribute {run.run_id} --method {body['method']}{more}", f"butfor report {run.run_id}")
+    return f" --method {shlex.quote(str(body['method']))}" + ("" if draws is None else f" --draws {int(draws)}")
 
 
 def _run_facts(store: Storage, run: Run) -> dict[str, str]:

@@ -68,10 +68,9 @@ def _context(data: ReportData) -> dict[str, object]:
     if finding is None:
         return shared
     return shared | {
-        "said": "" if finding.decisive is not None else finding.sentence,
         "kind": wording.KIND_WORDS.get(finding.kind, finding.kind),
         "margins": wording.margins_words(finding),
-        "commit_words": wording.commit_words(finding),
+        "commit_words": wording.commit_words(finding) if finding.commit_points else "",
         "quantities": wording.QUANTITIES,
         "sure": f"{1 - finding.alpha:.0%}",
         "p": draw(data, finding),

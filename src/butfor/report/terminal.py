@@ -80,8 +80,9 @@ def _finding(data: ReportData, finding: Finding, console: Console) -> None:
     for step in finding.steps:
         style = "bold" if step.step == finding.decisive else ""
         table.add_row(*(Text(cell) for cell in _cells(data, finding, step)), style=style)
-    console.print(table, highlight=False)
-    console.print()
+    if finding.steps:
+        console.print(table, highlight=False)
+        console.print()
     for line in _below(data, finding):
         _say(console, line)
 
@@ -124,15 +125,21 @@ def _cell(value: float) -> int:
 
 
 def _below(data: ReportData, finding: Finding) -> list[str]:
-    legend = ["◆ decisive step"] if finding.decisive is not None else ["? may be the decisive step"]
+    legend = ["◆ decisive step"] if finding.decisive is not None else []
+    legend += ["? may be the decisive step"] if finding.decisive is None and finding.candidates else []
     legend += (
         ["○ mechanical: executes what an earlier step decided"] if any(x.is_mechanical for x in finding.steps) else []
     )
     legend += ["⚑ commit point"] if finding.commit_point is not None else []
+    sure = f"{1 - finding.alpha:.0%}"
     return [
-        "; ".join(legend),
-        wording.commit_words(finding),
-        f"Intervals hold together with {1 - finding.alpha:.0%} confidence; {wording.margins_words(finding)}.",
+        *(["; ".join(legend)] if legend else []),
+        *([wording.commit_words(finding)] if finding.commit_points else []),
+        *(
+            [f"Intervals hold together with {sure} confidence; {wording.margins_words(finding)}."]
+            if finding.steps
+            else []
+        ),
         *([] if data.bill is None else [f"Price: {data.bill}; tool calls: {wording.answered_words(data.bill)}."]),
         *(f"Assumes: {each}" for each in data.assumptions),
     ]
