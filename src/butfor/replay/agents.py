@@ -100,7 +100,7 @@ def code_of(module: ModuleType) -> dict[str, str]:
     files = {Path(file)}
     for other in list(sys.modules.values()):
         path = getattr(other, "__file__", None)
-        if path and Path(path).suffix == ".py" and Path(path).is_relative_to(root) and not _is_installed(Path(path)):
+        if path and Path(path).suffix == ".py" and Path(path).is_relative_to(root) and not is_installed(Path(path)):
             files.add(Path(path))
     return {str(path.relative_to(root)): canonical.digest_text(path.read_bytes()) for path in sorted(files)}
 
@@ -124,6 +124,7 @@ def _root_of(module_name: str, file: Path) -> Path:
     return file.parents[levels]
 
 
-def _is_installed(path: Path) -> bool:
+def is_installed(path: Path) -> bool:
+    """Whether a source file belongs to the standard library or an installed package."""
     places = [*site.getsitepackages(), sysconfig.get_paths()["stdlib"]]
     return any(path.is_relative_to(place) for place in places)

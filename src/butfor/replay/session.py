@@ -78,18 +78,21 @@ class Session(ABC):
         crossings: Complete crossings, in order of completion.
         latched: The error that ended the session; every later boundary raises it again, caught or not.
         process: The process that may cross boundaries of this session.
+        ambient: Whether module-level time and randomness are boundaries too (see `ambient`).
     """
 
-    def __init__(self, *, first_seq: int = 0) -> None:
+    def __init__(self, *, first_seq: int = 0, ambient: bool = False) -> None:
         self.root = Lane(self, "0")
         self.crossings: list[Crossing] = []
         self.latched: BaseException | None = None
         self.process = os.getpid()
+        self.ambient = ambient
         self.next_seq = first_seq
         self.steps = 0
         self._began = 0
         # Threads of one agent finish crossings at the same time; counters and the list move together.
-        self._lock = threading.Lock()
+        # Reentrant, because a simulator that is asked under it may read the clock.
+        self._lock = threading.RLock()
 
     @abstractmethod
     def begin(self, lane: Lane, kind: str, name: str, payload: Json, effect: str = "") -> Served | Live:
@@ -140,6 +143,10 @@ class Session(ABC):
             ticket.lane.last = (crossing.seq, ticket.text)
         self.crossings.append(crossing)
         self.placed(crossing)
+
+    @abstractmethod
+    def noise_seed(self, lane: Lane) -> tuple[bool, int]:
+        """Return (whether it is drawn again, seed) of the ambient randomness since the lane's last crossing."""
 
     @abstractmethod
     def placed(self, crossing: Crossing) -> None:
