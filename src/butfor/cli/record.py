@@ -14,8 +14,9 @@ from butfor.cli import options
 @click.option("--input", "input_name", required=True, metavar="FILE", help="its input as JSON; - for standard input")
 @options.outcome
 @click.option("--verify/--no-verify", default=True, show_default=True, help="replay untouched afterwards")
+@click.option("--ambient", is_flag=True, help="also record time.time, random, numpy.random and uuid.uuid4")
 @options.as_json
-def command(agent: str, input_name: str, outcome: str | None, verify: bool, as_json: bool) -> int:
+def command(agent: str, input_name: str, outcome: str | None, verify: bool, ambient: bool, as_json: bool) -> int:
     """Run an agent once, for real, and record it.
 
     The agent's tools act as they always do. Afterwards the run is replayed untouched, with every model and tool call
@@ -30,7 +31,7 @@ def command(agent: str, input_name: str, outcome: str | None, verify: bool, as_j
     if verify:
         click.echo("recording; code outside the boundaries will run again to verify (--no-verify skips it)", err=True)
     with Store.open() as store:
-        recorded = record_run(agent, task, store=store, score=score, verify=verify)
+        recorded = record_run(agent, task, store=store, score=score, verify=verify, ambient=ambient)
         store.save_spec(recorded.run.run_id, json.dumps({"agent": agent, "outcome": outcome}))
     run = recorded.run
     document = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
 from butfor.replay import reading
-from butfor.replay.journal import is_inside, rebuild
+from butfor.replay.journal import frame_of, rebuild
 from butfor.runs import (
     Agent,
     Dependency,
@@ -164,10 +164,7 @@ def _tools_of(crossings: Sequence[Crossing], model: Crossing) -> list[Crossing]:
         (
             each
             for each in crossings
-            if each.kind == "tool"
-            and each.step == model.step
-            and is_inside(each.lane, model.lane)
-            and "/" not in each.lane[len(model.lane) :]
+            if each.kind == "tool" and each.step == model.step and frame_of(each.lane) == frame_of(model.lane)
         ),
         key=lambda each: each.began,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from butfor import canonical
 from butfor.errors import InputError
 from butfor.replay import codecs
+from butfor.replay.ambient import real_time
 from butfor.replay.lanes import Lane, current, here
 from butfor.replay.session import Live, Served
 
@@ -78,7 +79,7 @@ def tool(*, effect: str, name: str | None = None) -> Callable[[Callable[P, R]], 
 def now() -> datetime:
     """Return the time, in UTC; recorded, and in a replay the recorded one."""
     lane = here()
-    seconds = time.time() if lane is None else cast("float", _value(lane, "now", time.time))
+    seconds = real_time() if lane is None else cast("float", _value(lane, "now", real_time))
     return datetime.fromtimestamp(seconds, UTC)
 
 

@@ -9,6 +9,7 @@ from butfor import noise
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
+    from butfor.replay.lanes import Lane
 
 
 class Seeds(Protocol):
@@ -50,6 +51,16 @@ class RecordedSeeds:
         """Return None."""
         del digest, lane, occurrence
         return None
+
+
+def recorded_noise(entropy: bytes, lane: Lane) -> int:
+    """Return the seed of a recording's ambient randomness in a lane since its last crossing.
+
+    Args:
+        entropy: The recording's.
+        lane: The lane.
+    """
+    return noise.seed_of(entropy, "ambient", lane.path, lane.crossings)
 
 
 def has_seed(payload: Json) -> bool:

@@ -107,7 +107,8 @@ def _returned(output: Any) -> Ending:
 def _raised(error: BaseException) -> Ending:
     if isinstance(error, UnknownLane):
         return Ending(status="diverged", error=str(error), cause=error)
-    return Ending(status="raised", error=f"{type(error).__name__}: {error}", cause=error)
+    text = str(error) if isinstance(error, _AgentStopped) else f"{type(error).__name__}: {error}"
+    return Ending(status="raised", error=text, cause=error)
 
 
 class _TimeLimitReached(Exception):
@@ -115,7 +116,13 @@ class _TimeLimitReached(Exception):
 
 
 async def _on_task(function: Callable[[Any], Any], argument: Json, session: Session, time_limit: float | None) -> Any:
-    task = root_task(function, argument, session.root)
+    async def contained(argument: Json) -> Any:
+        try:
+            return await function(argument)
+        except SystemExit as error:  # on a task it would end the event loop, and the other rollouts with it
+            raise _AgentStopped(f"SystemExit: {error}") from error
+
+    task = root_task(contained, argument, session.root)
     try:
         done, _ = await asyncio.wait({task}, timeout=time_limit)
     except asyncio.CancelledError:
@@ -125,7 +132,21 @@ async def _on_task(function: Callable[[Any], Any], argument: Json, session: Sess
         session.latch(Abandoned("the rollout was given up after its time limit"))
         task.cancel()
         raise _TimeLimitReached
-    return task.result()
+    return _result_of(task)
+
+
+def _result_of(finished: asyncio.Future[Any]) -> Any:
+    """Return what the agent gave; what would end our own process or be taken for Ctrl-C is its exception only."""
+    if finished.cancelled():
+        raise _AgentStopped("CancelledError: the agent cancelled itself")
+    error = finished.exception()
+    if isinstance(error, SystemExit | asyncio.CancelledError):
+        raise _AgentStopped(f"{type(error).__name__}: {error}") from error
+    return finished.result()
+
+
+class _AgentStopped(Exception):
+    """The agent left by SystemExit or by cancelling itself."""
 
 
 async def _on_thread(function: Callable[[Any], Any], argument: Json, session: Session, time_limit: float | None) -> Any:
@@ -156,7 +177,7 @@ async def _on_thread(function: Callable[[Any], Any], argument: Json, session: Se
     if not done:
         future.cancel()
         raise _TimeLimitReached
-    result = future.result()
+    result = _result_of(future)
     return await result if inspect.isawaitable(result) else result
 
 

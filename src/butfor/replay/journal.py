@@ -66,6 +66,11 @@ class Journal:
         _mark_inner_steps(crossings)
         return cls(header=header, crossings=tuple(crossings), footer=footer)
 
+    @property
+    def ambient(self) -> bool:
+        """Whether module-level time and randomness were boundaries too."""
+        return bool(self.header.get("ambient", False))
+
     @cached_property
     def by_address(self) -> dict[tuple[str, int], Crossing]:
         """Crossings by (lane, occurrence)."""
@@ -80,22 +85,35 @@ class Journal:
     def answers(self) -> dict[AnswerKey, list[Crossing]]:
         """Recorded tool answers by tool, arguments and the write calls before them, in order of beginning."""
         found: dict[AnswerKey, list[Crossing]] = defaultdict(list)
-        writes = NO_WRITES
-        for crossing in sorted(self.crossings, key=lambda each: each.began):
-            if crossing.kind == "tool":
-                found[crossing.name, crossing.digest, writes].append(crossing)
-                if is_write(crossing.effect):
-                    writes = after_write(writes, crossing.name, crossing.digest)
+        for crossing in self._calls:
+            found[self.key_of(crossing)].append(crossing)
         return dict(found)
+
+    def key_of(self, crossing: Crossing) -> AnswerKey:
+        """Return what a recorded tool call is found by: tool, arguments and the write calls before it."""
+        return crossing.name, crossing.digest, self._writes_before[crossing.seq]
+
+    @cached_property
+    def _calls(self) -> list[Crossing]:
+        return sorted((each for each in self.crossings if each.kind == "tool"), key=lambda each: each.began)
+
+    @cached_property
+    def _writes_before(self) -> dict[int, str]:
+        writes, before = NO_WRITES, {}
+        for crossing in self._calls:
+            before[crossing.seq] = writes
+            if is_write(crossing.effect):
+                writes = after_write(writes, crossing.name, crossing.digest)
+        return before
 
     def tools_of(self, step: int) -> list[Crossing]:
         """The tool calls that a step made, in order of beginning, without those inside another tool."""
-        lane = self.steps[step].lane
+        frame = frame_of(self.steps[step].lane)
         return sorted(
             (
                 crossing
                 for crossing in self.crossings
-                if crossing.kind == "tool" and crossing.step == step and _is_spawned_from(crossing.lane, lane)
+                if crossing.kind == "tool" and crossing.step == step and frame_of(crossing.lane) == frame
             ),
             key=lambda each: each.began,
         )
@@ -164,8 +182,14 @@ def is_inside(lane: str, outer: str) -> bool:
     return lane == outer or lane.startswith((outer + ".", outer + "/"))
 
 
-def _is_spawned_from(lane: str, owner: str) -> bool:
-    return lane == owner or (lane.startswith(owner + ".") and "/" not in lane[len(owner) :])
+def frame_of(lane: str) -> str:
+    """Return the crossing that a lane runs inside, as "0/5"; "0" for the agent's own and all that it spawned.
+
+    A step and the calls that it made are in one frame, though not always in one lane: either may have been given a
+    task or thread of its own.
+    """
+    end = lane.find(".", lane.rfind("/") + 1)
+    return lane if end < 0 else lane[:end]
 
 
 def _mark_inner_steps(crossings: list[Crossing]) -> None:

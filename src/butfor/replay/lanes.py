@@ -1,10 +1,11 @@
 """Lanes: which concurrent part of the agent a boundary was reached from.
 
-A lane is a spawn path. "0" is the agent's own; "0.2" the third task that it started, "0.t2" the third thread or
-executor job; "0/5" what runs inside its sixth boundary crossing (a tool that is itself an agent). Paths depend on the
-order in which one part spawns others, never on the order in which they finish, so that a replay finds its way whatever
-the scheduler does. Tasks and threads are counted apart, since libraries start threads of their own when they please:
-the first use of an asynchronous `openai` client does, the second does not, and that must not move the agent's tasks.
+A lane is a spawn path. "0" is the agent's own; "0.2" the third task that it started, "0.t2" the third thread, "0.j2"
+the third executor job, "0.Worker-2" the third thread of the class Worker; "0/5" what runs inside its sixth boundary
+crossing (a tool that is itself an agent). Paths depend on the order in which one part spawns others, never on the
+order in which they finish, so that a replay finds its way whatever the scheduler does. Each kind counts for itself,
+because libraries keep helper threads of their own classes and start them only when none is idle: in one replay and
+not in the next.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,10 @@ from butfor.errors import UnknownLane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextvars import Context
+    from types import TracebackType
 
+    from butfor.replay.ambient import Noise
     from butfor.replay.session import Session
 
 ENVIRONMENT = "BUTFOR_SESSION"
@@ -36,35 +41,60 @@ class Lane:
         session: What answers its crossings.
         path: The spawn path.
         crossings: Crossings begun in it so far.
-        step: Index of the last step that completed in it, or before it was spawned; -1 before any.
+        step: Index of the last step that completed in it, before it was spawned, or in a part that it spawned and that
+            has ended; -1 before any.
         inside_model: Whether this is the inside of a model call, whose own crossings belong to that call.
         last: Sequence number and text of its last model request, for storing differences.
+        parent: The lane that spawned it; None for a root and for the inside of a crossing.
+        noise: Its ambient randomness, where it drew any (see `ambient`).
+        clock: The lane of its ambient readings of the time, since its last crossing.
     """
 
-    __slots__ = ("crossings", "inside_model", "last", "path", "session", "step", "tasks", "threads")
+    __slots__ = (
+        "clock", "crossings", "inside_model", "last", "noise", "parent", "path", "session", "spawned", "step",
+    )  # fmt: skip
 
-    def __init__(self, session: Session, path: str, *, step: int = _NEVER_STEPPED, inside_model: bool = False) -> None:
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        *,
+        step: int = _NEVER_STEPPED,
+        inside_model: bool = False,
+        parent: Lane | None = None,
+    ) -> None:
         self.session = session
         self.path = path
         self.step = step
         self.inside_model = inside_model
+        self.parent = parent
         self.crossings = 0
-        self.tasks = 0
-        self.threads = 0
+        self.spawned: dict[str, int] | None = None
         self.last: tuple[int, str] | None = None
+        self.noise: Noise | None = None
+        self.clock: Lane | None = None
 
-    def spawn_task(self) -> Lane:
-        """Return the lane of the next task started here."""
-        self.tasks += 1
-        return self._child(f"{self.tasks - 1}")
+    def spawn(self, kind: str = "") -> Lane:
+        """Return the lane of the next concurrent part started here.
 
-    def spawn_thread(self) -> Lane:
-        """Return the lane of the next thread or executor job started here."""
-        self.threads += 1
-        return self._child(f"t{self.threads - 1}")
+        Args:
+            kind: What is numbered together: "" tasks, "t" threads, "j" executor jobs.
+        """
+        if self.spawned is None:
+            self.spawned = {}
+        number = self.spawned.get(kind, 0)
+        self.spawned[kind] = number + 1
+        path = f"{self.path}.{kind}{number}"
+        return Lane(self.session, path, step=self.step, inside_model=self.inside_model, parent=self)
 
-    def _child(self, number: str) -> Lane:
-        return Lane(self.session, f"{self.path}.{number}", step=self.step, inside_model=self.inside_model)
+    def end(self) -> None:
+        """Tell the spawner that this part is over: what it does from now on follows the steps that were made here.
+
+        Without this, an agent that awaits each model call in a task or thread of its own (`wait_for`, `to_thread`)
+        would have observations that follow no step.
+        """
+        if self.parent is not None and self.parent.step < self.step:
+            self.parent.step = self.step
 
     def enter(self, occurrence: int, *, inside_model: bool) -> Lane:
         """Return the lane of what runs inside a crossing of this one."""
@@ -73,8 +103,27 @@ class Lane:
 
 current: ContextVar[Lane | None] = ContextVar("butfor_lane", default=None)
 
+_started = threading.local()
+"""The lane that the running thread or executor job was started with."""
+
 _open_sessions = 0
 _lock = threading.Lock()
+
+
+def at() -> Lane | None:
+    """Return the lane of the caller as far as it is known.
+
+    Where a job or thread runs in a copy of its spawner's context (`ctx.run`, as frameworks do), the context names the
+    spawner's lane and the thread knows better.
+    """
+    lane = current.get()
+    started: Lane | None = getattr(_started, "lane", None)
+    outer = started
+    while outer is not None and lane is not None:
+        outer = outer.parent
+        if outer is lane:
+            return started
+    return lane
 
 
 def here() -> Lane | None:
@@ -84,7 +133,7 @@ def here() -> Lane | None:
         UnknownLane: A session is open but this code runs outside its concurrency tree, so that passing the call
             through could touch the world during a replay.
     """
-    lane = current.get()
+    lane = at()
     if lane is not None and lane.session.process == os.getpid():
         return lane
     if lane is None and not _open_sessions and ENVIRONMENT not in os.environ:
@@ -150,34 +199,85 @@ def root_task(function: Callable[[Any], Any], argument: Any, lane: Lane) -> asyn
     return task
 
 
-def _create_task_in_lane(loop: Any, coro: Any, *, context: Any = None, **rest: Any) -> Any:
+def _create_task_in_lane(loop: Any, coro: Any, *, context: Context | None = None, **rest: Any) -> Any:
     # The spawner's lane is that of the given context where one is given, as with asyncio.Runner.run(context=...).
-    lane = current.get() if context is None else context.get(current)
-    if lane is not None:
-        context = (copy_context() if context is None else context).copy()
-        context.run(current.set, lane.spawn_task())
-    return _create_task(loop, coro, context=context, **rest)
+    lane = at() if context is None else context.get(current)
+    if lane is None:
+        return _create_task(loop, coro, context=context, **rest)
+    child = lane.spawn()
+    if context is None:
+        # In the copy, and without naming it: task factories from before Python 3.11 take no context.
+        context = copy_context()
+        context.run(current.set, child)
+        create: Any = _create_task
+        task = context.run(create, loop, coro, **rest)
+    else:
+        # The caller shares this context with others, who must neither see this lane nor lose what the task sets.
+        task = _create_task(loop, _InLane(coro, child), context=context, **rest)
+    task.add_done_callback(lambda _: child.end())
+    return task
+
+
+class _InLane(Coroutine[Any, Any, Any]):
+    """A coroutine that is in its lane only while it runs, in a context that others use too."""
+
+    def __init__(self, inner: Coroutine[Any, Any, Any], lane: Lane) -> None:
+        self._inner = inner
+        self._lane: Lane | None = lane
+
+    def send(self, value: Any) -> Any:
+        """Run to the next suspension."""
+        return self._step(self._inner.send, value)
+
+    def throw(self, kind: Any, value: BaseException | object = None, traceback: TracebackType | None = None) -> Any:
+        """Raise inside, and run to the next suspension."""
+        return self._step(self._inner.throw, kind if value is None else value)
+
+    def close(self) -> None:
+        """End it."""
+        self._step(self._inner.close)
+
+    def __await__(self) -> Any:
+        return (yield from self._inner.__await__())
+
+    def _step(self, advance: Callable[..., Any], *arguments: Any) -> Any:
+        token = current.set(self._lane)
+        try:
+            return advance(*arguments)
+        finally:
+            self._lane = current.get()  # a crossing that is under way keeps its inner lane over the suspension
+            current.reset(token)
 
 
 def _start_in_lane(thread: threading.Thread) -> None:
-    lane = current.get()
+    lane = at()
     # An executor starts workers as it needs them: they get no number, their jobs do.
     if lane is not None and not _inside_submit.get():
+        kind = "t" if type(thread) is threading.Thread else f"{type(thread).__name__}-"
+        child = lane.spawn(kind)
         context = copy_context()
-        context.run(current.set, lane.spawn_thread())
         run: Callable[[], None] = thread.run
-        thread.run = lambda: context.run(run)  # type: ignore[method-assign]
+        thread.run = lambda: context.run(_run_in_lane, child, run)  # type: ignore[method-assign]
     _thread_start(thread)
 
 
 def _submit_in_lane(executor: ThreadPoolExecutor, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
-    lane = current.get()
+    lane = at()
     if lane is None:
         return _submit(executor, fn, *args, **kwargs)
     context = copy_context()
-    context.run(current.set, lane.spawn_thread())
     token = _inside_submit.set(True)
     try:
-        return _submit(executor, context.run, fn, *args, **kwargs)
+        return _submit(executor, context.run, _run_in_lane, lane.spawn("j"), fn, *args, **kwargs)
     finally:
         _inside_submit.reset(token)
+
+
+def _run_in_lane(lane: Lane, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    current.set(lane)
+    before, _started.lane = getattr(_started, "lane", None), lane
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _started.lane = before
+        lane.end()

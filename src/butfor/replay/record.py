@@ -17,6 +17,7 @@ from butfor import canonical
 from butfor.errors import AgentError, InputError
 from butfor.replay import do
 from butfor.replay.agents import Agent, check_signature, find_agent, wrap_agent
+from butfor.replay.ambient import Routed
 from butfor.replay.assemble import assemble
 from butfor.replay.draws import RecordedSeeds
 from butfor.replay.engine import Ending, check_held, drive
@@ -31,9 +32,10 @@ from butfor.replay.trajectory import Trajectory
 from butfor.runs import Grade, Outcome, Replayability, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from butfor.canonical import Json
+    from butfor.replay.crossings import Crossing
     from butfor.replay.jobs import Score
     from butfor.store import Storage
 
@@ -63,6 +65,7 @@ def record_run(
     score: Score | None = None,
     run_id: str | None = None,
     verify: bool = True,
+    ambient: bool = False,
 ) -> Recorded:
     """Record one execution of an agent.
 
@@ -76,6 +79,8 @@ def record_run(
         score: The outcome, if it is known already.
         run_id: The run's name; made from the time by default.
         verify: Whether to replay; a run that was not verified is graded approximate.
+        ambient: Whether `time.time`, `random`, `numpy.random` and `uuid.uuid4` are boundaries too, here and in every
+            replay of the run.
 
     Raises:
         AgentError: The agent cannot be imported or called. An agent that raises is recorded as such.
@@ -84,10 +89,10 @@ def record_run(
     found = find_agent(agent) if isinstance(agent, str) else wrap_agent(agent)
     check_signature(found.fresh(), found.name or "given")
     run_id = run_id or new_run_id()
-    header = _header(found, task)
+    header = _header(found, task, ambient=ambient)
     recording = store.open_recording(run_id, header)
-    session = RecordingSession(recording.append, entropy=bytes.fromhex(str(header["entropy"])))
-    with Wrapped():
+    session = RecordingSession(recording.append, entropy=bytes.fromhex(str(header["entropy"])), ambient=ambient)
+    with Wrapped(), Routed(on=ambient):
         ending = asyncio.run(drive(found, task, session))
     recording.append(footer_line({"status": ending.status, "output": ending.output, "error": ending.error}))
     recording.finish()
@@ -132,7 +137,7 @@ def untouched_differences(journal: Journal, agent: Agent) -> list[str]:
     """Replay a run untouched, alone and twice at the same time; say where it differs from the recording."""
 
     async def all_three() -> list[str]:
-        with Wrapped():
+        with Wrapped(), Routed(on=journal.ambient):
             alone = await _untouched(journal, agent)
             together = await asyncio.gather(_untouched(journal, agent), _untouched(journal, agent))
         return [
@@ -153,17 +158,23 @@ async def _untouched(journal: Journal, agent: Agent) -> str | None:
     if difference is not None:
         path, old, new = difference
         return f"the output differs at {path}: recorded {str(old)[:60]}, now {str(new)[:60]}"
-    missed = len(journal.crossings) - len(session.crossings)
+    # A reading of the time more or less is no difference: a loop that waits makes as many as it needs.
+    missed = _without_readings(journal.crossings) - _without_readings(session.crossings)
     return f"{missed} recorded crossings were not reached" if missed else None
 
 
-def _header(agent: Agent, task: Json) -> dict[str, Json]:
+def _without_readings(crossings: Sequence[Crossing]) -> int:
+    return sum(each.kind != "ambient" for each in crossings)
+
+
+def _header(agent: Agent, task: Json, *, ambient: bool) -> dict[str, Json]:
     now = time.time()
     return {
         "format": "butfor-journal/1",
         "agent": agent.name,
         "input": canonical.decode(canonical.encode_exact(task)),
         "code": dict(agent.code),
+        "ambient": ambient,
         "entropy": os.urandom(16).hex(),
         "started": now,
         "recorded_at": datetime.fromtimestamp(now, UTC).isoformat(),

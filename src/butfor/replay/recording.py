@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from butfor import noise
+from butfor.replay.draws import recorded_noise
+from butfor.replay.lanes import current
 from butfor.replay.session import Live, Served, Session, text_and_digest
 
 if TYPE_CHECKING:
@@ -22,11 +24,12 @@ class RecordingSession(Session):
     Args:
         write: Takes one journal line; it must have stored the line when it returns, so that a killed process loses
             no finished crossing.
-        entropy: Seeds `butfor.rng()` and `butfor.uuid4()` of this recording.
+        entropy: Seeds `butfor.rng()`, `butfor.uuid4()` and ambient randomness of this recording.
+        ambient: Whether module-level time and randomness are boundaries too.
     """
 
-    def __init__(self, write: Callable[[str], None], *, entropy: bytes | None = None) -> None:
-        super().__init__()
+    def __init__(self, write: Callable[[str], None], *, entropy: bytes | None = None, ambient: bool = False) -> None:
+        super().__init__(ambient=ambient)
         self._write = write
         self._entropy = entropy if entropy is not None else os.urandom(16)
 
@@ -53,5 +56,13 @@ class RecordingSession(Session):
         return None
 
     def placed(self, crossing: Crossing) -> None:
-        """Write the crossing's line."""
-        self._write(crossing.line())
+        """Write the crossing's line, outside all lanes: what the store does is no part of the agent."""
+        token = current.set(None)
+        try:
+            self._write(crossing.line())
+        finally:
+            current.reset(token)
+
+    def noise_seed(self, lane: Lane) -> tuple[bool, int]:
+        """Derive it from the recording's entropy, so that nothing of it needs to be written down."""
+        return False, recorded_noise(self._entropy, lane)

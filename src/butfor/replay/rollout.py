@@ -10,7 +10,7 @@ from butfor import canonical, noise
 from butfor.errors import Abandoned, BudgetStop, ReplayDivergence, TransportFault, UnsupportedCall
 from butfor.replay import faults, reading
 from butfor.replay.crossings import Crossing, describe_difference
-from butfor.replay.draws import Seeds, has_seed, with_seed
+from butfor.replay.draws import Seeds, has_seed, recorded_noise, with_seed
 from butfor.replay.journal import digest_of, rebuild
 from butfor.replay.plan import import_by_name
 from butfor.replay.session import Live, Served, Session, text_and_digest
@@ -34,7 +34,7 @@ class RolloutSession(Session):
     """
 
     def __init__(self, plan: Plan, *, seeds: Seeds, tools: ToolPolicy, meter: Meter | None = None) -> None:
-        super().__init__(first_seq=len(plan.journal.crossings))
+        super().__init__(first_seq=len(plan.journal.crossings), ambient=plan.journal.ambient)
         self.plan = plan
         self.counts = dict.fromkeys(("held", "policy", "forced", "simulated", "recorded", "live", "unsupported"), 0)
         self.usage = [0, 0]
@@ -68,7 +68,7 @@ class RolloutSession(Session):
         if recorded is not None and self.plan.holds(recorded):
             if self._is_same(recorded, kind, name, digest, text):
                 return self._serve(lane, recorded, text)
-        elif recorded is None and not self.plan.intervention.operations:
+        elif recorded is None and kind != "ambient" and not self.plan.intervention.operations:
             raise self.latch(
                 ReplayDivergence(
                     f"the agent reaches the {kind} {name!r} once more than it did in the recording",
@@ -98,7 +98,7 @@ class RolloutSession(Session):
             elif recorded.kind == "tool":
                 response = forced.response if forced else recorded.response
                 self._tools.held(recorded, text, response or "null")
-            elif recorded.kind == "now" and recorded.response:
+            elif recorded.kind in ("now", "ambient") and recorded.response:
                 self._clock = (float(canonical.decode(recorded.response)), time.monotonic())
             if forced is not None:
                 self._matching, self._forced = False, True
@@ -258,7 +258,7 @@ class RolloutSession(Session):
         ticket = self.live(lane, crossing, payload, text)
         if crossing.kind in ("rng", "uuid"):
             crossing.seed = self._seed_for(crossing.kind, lane, crossing)
-        elif crossing.kind == "now" and self._clock is not None:
+        elif crossing.kind in ("now", "ambient") and self._clock is not None:
             # Time goes on from the last held reading: a rollout must not see the prefix and the rest days apart.
             read, at = self._clock
             response = canonical.encode(read + time.monotonic() - at)
@@ -275,6 +275,16 @@ class RolloutSession(Session):
             return recorded.seed
         # Inside a model call nothing is journaled, so the recording's seed is derived again from its entropy.
         return noise.seed_of(bytes.fromhex(str(self.plan.journal.header["entropy"])), lane.path, crossing.occurrence)
+
+    def noise_seed(self, lane: Lane) -> tuple[bool, int]:
+        """Ambient randomness that follows a held step is the recording's; what follows a live one is drawn again."""
+        if lane.inside_model or lane.step >= self.plan.hold:
+            seed = self._seeds.seed("ambient", lane.path, lane.crossings)
+            if seed is not None:
+                # Equal requests or not: the agent's hidden state is not the recorded one.
+                self._matching = self._matching and lane.inside_model
+                return True, seed
+        return False, recorded_noise(bytes.fromhex(str(self.plan.journal.header["entropy"])), lane)
 
     # What happened, compared with the recording
 

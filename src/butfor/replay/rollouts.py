@@ -13,6 +13,7 @@ import butfor
 from butfor import canonical
 from butfor.errors import AgentError, BudgetStop, TransportFault
 from butfor.replay import tools as tool_answers
+from butfor.replay.ambient import Routed
 from butfor.replay.budget import Meter
 from butfor.replay.draws import FreshSeeds, RecordedSeeds
 from butfor.replay.engine import RESULTS, Ending, check_held, drive, trajectory_of
@@ -147,7 +148,7 @@ class Rollouts:
             if self._progress is not None:
                 self._progress(done, len(jobs))
 
-        with Wrapped():
+        with Wrapped(), Routed(on=self.journal.ambient):
             waiting: list[asyncio.Task[None]] = []
             for position, job in enumerate(jobs):
                 stored = self._stored(job)
@@ -224,7 +225,9 @@ class Rollouts:
             seconds=seconds,
             action_matched=session.action_matched,
             matched_until=session.matched_until,
-            tail=canonical.digest_text("\n".join(f"{each.name}{each.response}" for each in live)),
+            tail=canonical.digest_text(
+                "\n".join(f"{each.name}{each.response}" for each in live if each.kind == "model")
+            ),
             output=ending.output,
         )
 

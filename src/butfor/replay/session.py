@@ -81,19 +81,22 @@ class Session(ABC):
         process: The process that may cross boundaries of this session.
         unsettled: What completes crossings that wait for what the agent does next. Under its lane, one that failed and
             that a client may repeat by itself; under itself, a stream that is being read.
+        ambient: Whether module-level time and randomness are boundaries too (see `ambient`).
     """
 
-    def __init__(self, *, first_seq: int = 0) -> None:
+    def __init__(self, *, first_seq: int = 0, ambient: bool = False) -> None:
         self.root = Lane(self, "0")
         self.crossings: list[Crossing] = []
         self.latched: BaseException | None = None
         self.process = os.getpid()
+        self.ambient = ambient
         self.next_seq = first_seq
         self.steps = 0
         self.unsettled: dict[object, Callable[[], None]] = {}
         self._began = itertools.count()
         # Threads of one agent finish crossings at the same time; counters and the list move together.
-        self._lock = threading.Lock()
+        # Reentrant, because a simulator that is asked under it may read the clock.
+        self._lock = threading.RLock()
 
     @abstractmethod
     def begin(self, lane: Lane, kind: str, name: str, payload: Json, effect: str = "") -> Served | Live:
@@ -144,6 +147,10 @@ class Session(ABC):
             ticket.lane.last = (crossing.seq, ticket.text)
         self.crossings.append(crossing)
         self.placed(crossing)
+
+    @abstractmethod
+    def noise_seed(self, lane: Lane) -> tuple[bool, int]:
+        """Return (whether it is drawn again, seed) of the ambient randomness since the lane's last crossing."""
 
     @abstractmethod
     def placed(self, crossing: Crossing) -> None:

@@ -7,6 +7,7 @@ rollout is unsupported there. A `write` tool runs live only where the user allow
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -92,14 +93,30 @@ class ToolAnswers:
         self._journal = journal
         self._policy = policy
         self._writes = NO_WRITES
+        self._held_writes: list[Crossing] = []
+        self._own_writes: list[tuple[str, str]] = []
         self._asked: Counter[tuple[str, str, str]] = Counter()
         self._simulators: dict[Callable[[], Simulator], Simulator] = {}
         self._history: list[tuple[str, str, str]] = []
 
     def held(self, crossing: Crossing, arguments: str, response: str) -> None:
         """Note a call that the journal answered."""
-        self._asked[crossing.name, crossing.digest, self._writes] += 1
-        self._note(crossing, arguments, response)
+        self._asked[self._journal.key_of(crossing)] += 1
+        if is_write(crossing.effect):
+            self._hold_write(crossing)
+        self._remember(crossing, arguments, response)
+
+    def _hold_write(self, crossing: Crossing) -> None:
+        """Extend the sequence of writes as the recording has it: lanes may be served in another order than they ran."""
+        held = self._held_writes
+        if not self._own_writes and (not held or held[-1].began < crossing.began):
+            held.append(crossing)
+            self._writes = after_write(self._writes, crossing.name, crossing.digest)
+            return
+        insort(held, crossing, key=lambda each: each.began)
+        self._writes = NO_WRITES
+        for name, digest in (*((each.name, each.digest) for each in held), *self._own_writes):
+            self._writes = after_write(self._writes, name, digest)
 
     def completed(self, crossing: Crossing, arguments: str, response: str) -> None:
         """Note a call that ran live."""
@@ -135,7 +152,11 @@ class ToolAnswers:
 
     def _note(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         if is_write(crossing.effect):
+            self._own_writes.append((crossing.name, crossing.digest))
             self._writes = after_write(self._writes, crossing.name, crossing.digest)
+        self._remember(crossing, arguments, response, by=by)
+
+    def _remember(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         self._history.append((crossing.name, arguments, response))
         maker = self._policy.simulators.get(crossing.name) or registered.get(crossing.name)
         if maker in self._simulators and maker is not by and maker is not None:

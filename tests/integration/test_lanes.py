@@ -1,0 +1,170 @@
+"""Concurrent agents on real threads and event loops: every crossing finds its place, whatever the scheduler does."""
+
+import multiprocessing
+import queue
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from butfor import do
+from butfor.errors import UnknownLane
+from butfor.outcomes import score_of
+from butfor.replay import load_journal, record_run, untouched_differences, wrap_agent
+from butfor.runs import Observation
+from butfor.store import MemoryStore
+from tests.agents import concurrent
+from tests.agents.recording import recorded, rollouts_of, run
+
+ANY = score_of(lambda trajectory: 0.0, name="zero")
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    concurrent.LIVE.clear()
+
+
+@pytest.mark.parametrize("agent", concurrent.AGENTS, ids=lambda each: each.__name__)
+def test_an_untouched_replay_is_faithful_alone_and_beside_another(agent):
+    store, run_id = recorded(agent, None)
+    assert concurrent.LIVE
+    concurrent.LIVE.clear()
+    assert untouched_differences(load_journal(store, run_id), wrap_agent(agent)) == []
+    assert concurrent.LIVE == []
+
+
+@pytest.mark.parametrize("agent", [concurrent.gathered, concurrent.submitted], ids=lambda each: each.__name__)
+def test_a_fresh_process_replays_it_too(agent):
+    kept = record_run(agent, None, store=MemoryStore())
+    assert (kept.verified, kept.differences) == (True, ())
+
+
+@pytest.mark.parametrize("agent", concurrent.AGENTS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("step", [0, 2])
+def test_holding_steps_serves_those_of_every_lane(agent, step):
+    store, run_id = recorded(agent, None)
+    journal = load_journal(store, run_id)
+    concurrent.LIVE.clear()
+    rollouts = run(rollouts_of(agent, store, run_id, score=ANY), do.resample(step), 2)
+    assert {each.status for each in rollouts} == {"completed"}
+    live = Counter(kind for kind, _ in concurrent.LIVE)
+    assert live["model"] == 2 * (len(journal.steps) - step)
+    # A tool call that follows a held step in its lane is served; of the others none was recorded with other arguments.
+    assert live["look"] == 0
+    held = [each for each in journal.crossings if each.step < step]
+    assert all(each.counts["held"] >= len(held) for each in rollouts)
+
+
+@pytest.mark.parametrize(
+    "agent", [concurrent.waited_for, concurrent.on_thread, concurrent.gathered], ids=lambda each: each.__name__
+)
+def test_every_observation_follows_the_step_that_asked_for_it(agent):
+    store, run_id = recorded(agent, None)
+    journal = load_journal(store, run_id)
+    assert [len(journal.tools_of(step)) for step in range(len(journal.steps))] == [1] * len(journal.steps)
+    parts = [[part for part in step.parts if isinstance(part, Observation)] for step in store.load_run(run_id).steps]
+    assert [len(each) for each in parts] == [1] * len(journal.steps)
+
+
+def test_what_follows_sub_agents_is_not_held_with_the_spawner():
+    store, run_id = recorded(concurrent.orchestrator, None)
+    journal = load_journal(store, run_id)
+    filed = next(each for each in journal.crossings if each.name == "report")
+    assert filed.step == 3
+    assert [call.name for call in journal.tools_of(3)] == ["look_later", "report"]
+
+
+def test_a_write_after_resampled_sub_agents_is_unsupported():
+    store, run_id = recorded(concurrent.orchestrator, None)
+    concurrent.LIVE.clear()
+    [rollout] = run(rollouts_of(concurrent.orchestrator, store, run_id, score=ANY), do.resample(1), 1)
+    assert (rollout.status, rollout.tool) == ("unsupported", "report")
+    assert not [each for each in concurrent.LIVE if each[0] == "report"]
+
+
+POOLS: list[ThreadPoolExecutor] = []
+
+
+def outside_pool(task: Any) -> Any:
+    return POOLS[0].submit(concurrent.worker, "p").result()
+
+
+def test_a_pool_from_before_the_recording_is_in_the_lane_of_who_submits():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        POOLS[:] = [pool]
+        store, run_id = recorded(outside_pool, None)
+        assert untouched_differences(load_journal(store, run_id), wrap_agent(outside_pool)) == []
+
+
+def test_a_boundary_on_somebody_elses_thread_is_refused():
+    work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def serve() -> None:
+        for job in iter(work.get, None):
+            try:
+                answers.put(job())
+            except UnknownLane as error:
+                answers.put(error)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+
+    def hand_over(task: Any) -> Any:
+        work.put(lambda: concurrent.report("from outside"))
+        answer = answers.get(timeout=10)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    kept = record_run(hand_over, None, store=MemoryStore(), verify=False)
+    work.put(None)
+    thread.join()
+    assert kept.ending.status == "diverged"
+    assert "start threads and executors inside the agent" in str(kept.ending.error)
+    assert concurrent.LIVE == []
+
+
+def child() -> str:
+    try:
+        concurrent.report("from a child")
+    except UnknownLane:
+        return "refused"
+    return "ran"
+
+
+def with_children(method: str) -> Any:
+    context: Any = multiprocessing.get_context(method)
+    with context.Pool(1) as pool:
+        return pool.apply(child)
+
+
+def forking(task: Any) -> Any:
+    return with_children("fork")
+
+
+def spawning(task: Any) -> Any:
+    return with_children("spawn")
+
+
+@pytest.mark.parametrize("agent", [forking, spawning], ids=lambda each: each.__name__)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_process_may_not_touch_the_world(agent):
+    kept = record_run(agent, None, store=MemoryStore(), verify=False)
+    assert (kept.ending.output, kept.ending.status) == ("refused", "completed")
+
+
+def test_outside_a_recording_children_act_as_always():
+    assert with_children("spawn") == "ran"
+
+
+def test_writes_of_held_lanes_count_in_the_recorded_order():
+    for _ in range(4):  # the scheduler decides in which order they are served
+        store, run_id = recorded(concurrent.writers, None)
+        concurrent.LIVE.clear()
+        rollouts = run(rollouts_of(concurrent.writers, store, run_id, score=ANY), do.resample(4), 3)
+        assert [(each.status, each.counts["recorded"]) for each in rollouts] == [("completed", 1)] * 3
+        assert {kind for kind, _ in concurrent.LIVE} == {"model"}
