@@ -14,8 +14,8 @@ from butfor.report import happenings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from butfor.report.happenings import Happening
     from butfor.replay import Journal
+    from butfor.report.happenings import Happening
     from butfor.runs import Run, Step
     from butfor.store import Storage, StoredRollout
 
@@ -118,7 +118,8 @@ def _changed(rollout: StoredRollout, run: Run) -> bool:
 def _without_requests(store: Storage, journal: Journal, rollout: StoredRollout) -> Run:
     """Rebuild what a rollout decided and was told, not what it decided from.
 
-    Its requests are most of its size and none of the comparison: for 100 rollouts of 100 steps 13 s of CPU with them, 2.4 without.
+    Its requests are most of its size and none of the comparison: for 100 rollouts of 100 steps, 13 s of CPU with them
+    and 2.4 s without.
     """
     held = canonical.decode(rollout.counts).get("held", 0)
     lines = [line for line in store.rollout_journal(rollout.rollout_id).split("\n") if line]
