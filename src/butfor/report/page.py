@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from butfor import canonical
 from butfor.confidence import Estimate
 from butfor.report import happenings, states, wording
 from butfor.report.picture import draw
 from butfor.report.visible import cut, one_line, readable, visible
+from butfor.runs.requests import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,11 +166,11 @@ def _steps(data: ReportData) -> Iterator[_StepView]:
 def states_of(run: Run) -> Iterator[states.State]:
     """Yield every step's state, compared with that of the step before it in its lane."""
     last: dict[str, tuple[int, states.Request]] = {}
-    for step in run.steps:
-        if step.request is None:
+    for step, text in zip(run.steps, texts([each.request for each in run.steps]), strict=True):
+        if text is None:
             yield states.UNKNOWN
             continue
-        now = states.read_request(run.request(step.index))
+        now = states.read_request(canonical.decode(text))
         seen_at, before = last.get(step.lane, (None, None))
         yield states.compare(now, before, seen_at=seen_at)
         last[step.lane] = (step.index, now)
