@@ -59,13 +59,13 @@ def softmax(logits):
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def perturbed(logits):
-    """Repeat one model once a parameter, with an imaginary step in that parameter."""
+def perturbed(logits, chosen):
+    """Repeat one model once a chosen parameter, with an imaginary step in that parameter."""
     count = sum(raw.size for raw in logits)
-    flat = np.concatenate([raw.ravel() for raw in logits]) + 1e-30j * np.eye(count)
+    flat = np.concatenate([raw.ravel() for raw in logits]) + 1e-30j * np.eye(count)[chosen]
     ends = np.cumsum([raw.size for raw in logits])[:-1]
     parts = np.split(flat, ends, axis=1)
-    return [part.reshape(count, *raw.shape[1:]) for part, raw in zip(parts, logits, strict=True)]
+    return [part.reshape(len(flat), *raw.shape[1:]) for part, raw in zip(parts, logits, strict=True)]
 
 
 class LatentModel:
@@ -77,14 +77,13 @@ class LatentModel:
         models: How many.
         card: Number of values of each observed node.
         latent_card: Number of values of each latent variable.
-        derivatives: Draw one model and return, instead of several, its derivatives by each parameter as the imaginary
-            parts (a step of 1e-30 along the imaginary axis is an exact derivative).
+        merged: Whether latent edges that form a clique share one latent variable.
     """
 
-    def __init__(self, graph, rng, *, models=20, card=2, latent_card=2, derivatives=False):
+    def __init__(self, graph, rng, *, models=20, card=2, latent_card=2, merged=True):
         self.graph = graph
         self.n = len(graph.names)
-        self.latents = cliques(graph)
+        self.latents = cliques(graph) if merged else [sorted(map(graph.number, edge)) for edge in graph.bidirected]
         self.total = len(self.latents)
         axes = [[k] for k in range(self.total)]
         shapes = [[latent_card] for _ in self.latents]
@@ -94,14 +93,17 @@ class LatentModel:
             axes.append([*mine, *(self.total + p for p in parents), self.total + i])
             shapes.append([latent_card] * len(mine) + [card] * (len(parents) + 1))
         # Sharp tables: with flat ones every effect is close to zero and errors hide.
-        logits = [np.log(rng.gamma(0.5, size=(1 if derivatives else models, *shape)) + 0.02) for shape in shapes]
-        if derivatives:
-            logits = perturbed(logits)
-        self.models = len(logits[0])
-        tables = [self._shape(softmax(raw), where) for raw, where in zip(logits, axes, strict=True)]
-        self.priors, self.tables = tables[: self.total], tables[self.total :]
+        self._axes = axes
+        self.logits = [np.log(rng.gamma(0.5, size=(models, *shape)) + 0.02) for shape in shapes]
         self.groups = self._groups()
-        self._kernels = {}
+        self.set(self.logits)
+
+    def set(self, logits):
+        """Take other parameters."""
+        self.models = len(logits[0])
+        tables = [self._shape(softmax(raw), where) for raw, where in zip(logits, self._axes, strict=True)]
+        self.priors, self.tables = tables[: self.total], tables[self.total :]
+        self._kernels: dict[object, np.ndarray] = {}
 
     def _shape(self, table, axes):
         order = np.argsort(axes)
@@ -248,16 +250,40 @@ def check_witness(graph, hedge):
     return float(abs(do1.sum(axis=rest) - do2.sum(axis=rest)).max())
 
 
-def outside_row_space(graph, query, rng, *, latent_card=2):
+def outside_row_space(graph, query, rng, *, latent_card=2, merged=True):
     """Return how much of the effect's gradient no observed probability explains, as a share of its length.
 
     At a generic model (here a random one) a share above rounding means that models with the same P(v) and another
-    effect lie arbitrarily near: the effect is not identified. An identified effect has a share of zero.
+    effect lie arbitrarily near: the effect is not identified. An identified effect has a share of zero. Derivatives are
+    exact: a step of 1e-30 along the imaginary axis.
     """
-    model = LatentModel(graph, rng, latent_card=latent_card, derivatives=True)
-    observed = model.doing().imag.reshape(model.models, -1) * 1e30
-    effect = model.effect(query)
-    gradient = effect[(slice(None), *(-1 for _ in graph.names))].imag * 1e30
-    solution = np.linalg.lstsq(observed, gradient, rcond=1e-10)[0]
-    length = float(np.linalg.norm(gradient))
-    return float(np.linalg.norm(gradient - observed @ solution)) / max(length, 1e-300)
+    model = LatentModel(graph, rng, models=1, latent_card=latent_card, merged=merged)
+    logits, count = model.logits, sum(raw.size for raw in model.logits)
+    cells = 2 ** len(graph.names) * latent_card**model.total
+    size = max(1, 2_000_000 // cells)
+    observed, gradient = [], []
+    for start in range(0, count, size):
+        model.set(perturbed(logits, np.arange(start, min(start + size, count))))
+        observed.append(model.doing().imag.reshape(model.models, -1) * 1e30)
+        gradient.append(model.effect(query)[(slice(None), *(-1 for _ in graph.names))].imag * 1e30)
+    jacobian, target = np.concatenate(observed), np.concatenate(gradient)
+    solution = np.linalg.lstsq(jacobian, target, rcond=1e-10)[0]
+    length = float(np.linalg.norm(target))
+    return float(np.linalg.norm(target - jacobian @ solution)) / max(length, 1e-300)
+
+
+RICHER = (
+    {"latent_card": 2},
+    {"latent_card": 3},
+    {"latent_card": 4},
+    {"latent_card": 2, "merged": False},
+    {"latent_card": 3, "merged": False},
+    {"latent_card": 8},
+)
+"""Ever richer latents. A latent with few values and three or more children can be recovered from them, so a small one
+may show nothing; one rich enough always shows a non-identified effect."""
+
+
+def is_shown_open(graph, query, rng):
+    """Say whether some latent model shows that the effect is not identified."""
+    return any(outside_row_space(graph, query, rng, **latents) > 1e-6 for latents in RICHER)

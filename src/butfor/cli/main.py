@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 VERBS: dict[str, str] = {
     "demo": "record a failing support agent, find the step, write the report; no key, no network",
     "record": "run an agent once and keep what a replay needs",
+    "import": "read traces that other tools recorded",
     "replay": "run it again, untouched or changed",
     "attribute": "say which step caused the outcome",
     "runs": "list the recorded and imported runs, or show one",

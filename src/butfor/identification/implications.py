@@ -14,6 +14,7 @@ Reference:
 from __future__ import annotations
 
 import dataclasses
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from butfor.graphs.parts import bits
@@ -79,26 +80,27 @@ def implied_independences(graph: Graph, *, limit: int = 10_000) -> Implications:
         limit: Stop after so many statements (large districts have exponentially many).
 
     Returns:
-        The basis, in the graph's order of variables; a statement that one other implies by decomposition and weak
-        union is left out.
+        The basis, in the graph's order of variables, without statements that another one and the earlier variables'
+        statements imply.
     """
     measured = graph.measured
     edges = project(graph.edges, graph.all & ~measured)
     found: list[Independence] = []
+    complete = True
     for i in bits(measured):
-        statements: list[tuple[int, int]] = []
-        for others, given in _statements(edges, i, measured & ((2 << i) - 1)):
-            if not any(_implies(known, (others, given)) for known in statements):
-                statements = [known for known in statements if not _implies((others, given), known)]
-                statements.append((others, given))
-            if len(found) + len(statements) >= limit:
-                break
-        for others, given in statements:
+        before = measured & ((2 << i) - 1)
+        statements = list(islice(_statements(edges, i, before), limit - len(found) + 1))
+        if len(found) + len(statements) > limit:
+            complete = False
+        for one in list(statements):
+            if any(_implies(edges, before, other, one) for other in statements if other != one):
+                statements.remove(one)
+        for others, given in statements[: limit - len(found)]:
             named = graph.names_of
             found.append(Independence(variable=graph.names[i], others=named(others), given=named(given)))
-        if len(found) >= limit:
-            return Implications(independences=tuple(found[:limit]), complete=False)
-    return Implications(independences=tuple(found), complete=True)
+        if not complete:
+            break
+    return Implications(independences=tuple(found), complete=complete)
 
 
 def _statements(edges: Edges, i: int, before: int) -> Iterator[tuple[int, int]]:
@@ -111,6 +113,11 @@ def _statements(edges: Edges, i: int, before: int) -> Iterator[tuple[int, int]]:
         if near in seen:
             continue
         seen.add(near)
+        # The largest ancestral set that gives this district: all but what the spouses outside it lead to.
+        around = 0
+        for j in bits(near):
+            around |= edges.spouses[j]
+        field = before & ~descendants(edges, around & ~near, before)
         given = (near | parents_of(edges, near)) & field & ~(1 << i)
         others = field & ~given & ~(1 << i)
         if others:
@@ -118,10 +125,16 @@ def _statements(edges: Edges, i: int, before: int) -> Iterator[tuple[int, int]]:
         waiting += [field & ~descendants(edges, 1 << j, field) for j in bits(near & ~above)]
 
 
-def _implies(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Say whether v ⊥ R1 | Z1 gives v ⊥ R2 | Z2 by decomposition and weak union."""
-    others, given = one
-    return not given & ~other[1] and not (other[0] | other[1]) & ~(others | given)
+def _implies(edges: Edges, before: int, one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Say whether v ⊥ R1 | Z1 gives v ⊥ R2 | Z2 together with what holds among v's predecessors.
+
+    By weak union v ⊥ R2 | Z1, Z2; where the rest of Z1 is itself independent of R2 given Z2, contraction drops it. The
+    predecessors' own independences all follow from the statements about them.
+    """
+    if other[0] & ~one[0] or other[1] & ~(one[0] | one[1]):
+        return False
+    rest = one[1] & ~other[1]
+    return not rest or not connected(edges, rest, other[0], other[1], before)
 
 
 def verma_constraints(graph: Graph) -> tuple[Verma, ...]:

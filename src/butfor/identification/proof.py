@@ -264,10 +264,11 @@ def _step(document: Json, where: str) -> Step:
 
 def _instrument(fields: dict[str, Json]) -> Instrument:
     assumption = fields.pop("assumption", None)
-    if assumption not in ASSUMPTIONS:
+    if not isinstance(assumption, str) or assumption not in ASSUMPTIONS:
         raise CorruptRecord(f"the unknown assumption {assumption!r}", where="$.assumption")
     name = _text(fields.pop("instrument", None), "$.instrument")
-    return Instrument(instrument=name, adjust_for=_taken(fields, "adjust_for"), assumption=assumption)
+    known = next(each for each in ASSUMPTIONS if each == assumption)
+    return Instrument(instrument=name, adjust_for=_taken(fields, "adjust_for"), assumption=known)
 
 
 _ARGUMENTS: Mapping[str, Callable[[dict[str, Json]], Argument]] = {

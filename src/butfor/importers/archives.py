@@ -7,11 +7,9 @@ import zipfile
 import zlib
 from typing import IO, TYPE_CHECKING, Final
 
-import zstandard
-
 from butfor.errors import InputError
 from butfor.importers.parsing import parse
-from butfor.importers.reading import MIB, Bounded, Input, Limits
+from butfor.importers.reading import MIB, Bounded, Frames, Input, Limits
 from butfor.importers.records import Record, unheard
 
 if TYPE_CHECKING:
@@ -121,7 +119,7 @@ class ArchiveRecords:
         self._progress(len(packed))
         try:
             plain = _unpacked(packed, info.compress_type, where, self._limits)
-        except (zlib.error, zstandard.ZstdError, EOFError) as error:
+        except (zlib.error, EOFError) as error:
             raise InputError(f"the archive member is damaged ({str(error)[:80]})", where=where) from None
         self._expanded += len(plain)
         if len(plain) > self._limits.document or self._expanded > self._limits.expanded:
@@ -140,7 +138,7 @@ def _unpacked(packed: bytes, method: int, where: str, limits: Limits) -> bytes:
         return packed
     opened: Readable
     if method == _ZSTD:
-        opened = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        opened = Frames(packed)
     elif method == _DEFLATED:
         opened = _Inflated(packed)
     else:

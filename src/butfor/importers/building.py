@@ -176,7 +176,7 @@ class RunBuilder:
         self._mark_final_answer()
         for call_id, step in self._used:
             found = self._answered.get(call_id)
-            if found is not None and found[0] < step:
+            if found is not None and found[0] < step < len(self._drafts):
                 self._edge(PartRef(step=found[0], part=found[1]), step, "tool_call_id")
         return Run(
             run_id=printable(run_id)[:200],
@@ -245,8 +245,12 @@ class RunBuilder:
     def _edge(self, source: PartRef, target: int, reason: str) -> None:
         self._edges.append(Dependency(source=source, target=PartRef(step=target), origin="inferred", reason=reason))
 
+    def _final(self) -> Draft | None:
+        """Return the last step of the agent's own lane: a sub-agent may end later."""
+        return next((draft for draft in reversed(self._drafts) if draft.lane == "0"), self.last)
+
     def _mark_final_answer(self) -> None:
-        last = self.last
+        last = self._final()
         if last is not None and not any(isinstance(part, ToolCall) for part in last.parts):
             last.parts = [
                 part.model_copy(update={"kind": PartKind.FINAL_ANSWER})
@@ -256,16 +260,19 @@ class RunBuilder:
             ]
 
     def _last_words(self) -> Json:
+        last = self._final()
         words = [
             part.content.get()
-            for part in (self.last.parts if self.last else ())
+            for part in (last.parts if last else ())
             if isinstance(part, Text) and part.kind is PartKind.FINAL_ANSWER
         ]
         return words[0] if len(words) == 1 else words or None
 
     def _agents(self) -> tuple[Agent, ...]:
-        models = {draft.agent: draft.sampling.model for draft in reversed(self._drafts)}
-        return tuple(Agent(name=name, model=models[name]) for name in reversed(models))
+        models: dict[str, str | None] = {}
+        for draft in self._drafts:
+            models[draft.agent] = models.get(draft.agent) or draft.sampling.model
+        return tuple(Agent(name=name, model=model) for name, model in models.items())
 
 
 def task_of(entries: Sequence[Entry]) -> Json:

@@ -30,6 +30,10 @@ _WORDS = {
 }
 
 
+LABELS = ("reward", "score", "success", "resolved", "is_correct", "correct", "passed")
+"""The usual names of a label beside a conversation; high is good in each."""
+
+
 def goodness(score: Json) -> float | None:
     """Read a score as a number in [0, 1] where 1 is good; None where it is on another scale."""
     if isinstance(score, bool):
@@ -59,7 +63,7 @@ def outcome_of(score: Json, rule: str, ignored: Ignored, detail: Json = None) ->
 
 def first_outcome(record: dict[str, Json], ignored: Ignored) -> Outcome | None:
     """Return the outcome from the usual names of a label beside a conversation."""
-    for name in ("reward", "score", "success", "resolved", "is_correct", "correct", "passed"):
+    for name in LABELS:
         if record.get(name) is not None:
             return outcome_of(record[name], name, ignored)
     return None

@@ -337,7 +337,12 @@ class _Conversation:
 
 
 def _without_messages(exchange: Exchange) -> dict[str, Json]:
-    return exchange.body | {exchange.dialect.key: []}
+    """Return the body with an empty list where its messages stood, under the dialect's name."""
+    key = exchange.dialect.key
+    return {key if name in _LISTS else name: [] if name in _LISTS else value for name, value in exchange.body.items()}
+
+
+_LISTS = ("messages", "input")
 
 
 def _lacking(body: dict[str, Json], calls_tools: bool) -> tuple[str, ...]:

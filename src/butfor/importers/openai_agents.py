@@ -141,6 +141,7 @@ def _drop_turns(spans: list[Span]) -> None:
 
     A turn that called tools decided on those calls: they are the children of its span.
     """
+    by_id = {span.span_id: span for span in spans}
     calls = {span.parent_id for span in spans if span.kind is Kind.MODEL}
     tools: dict[str, list[Span]] = {}
     for span in sorted(spans, key=lambda each: each.clock[1]):
@@ -149,10 +150,14 @@ def _drop_turns(spans: list[Span]) -> None:
     for span in spans:
         if span.kind is not Kind.MODEL or span.missing != (_HIDDEN,):
             continue
+        turn = by_id.get(span.parent_id or "")
         if span.span_id in calls:
             span.kind = Kind.OTHER
         elif span.span_id in tools:
             span.decided = _asked_for(tools[span.span_id])
+        elif span.decided is None and turn is not None and turn.missing == (_HIDDEN,):
+            span.agent = turn.agent  # a response span has an id only; its turn's tool calls are what it decided
+            span.decided = _asked_for(tools[turn.span_id]) if turn.span_id in tools else None
 
 
 def _asked_for(tools: list[Span]) -> Decided:

@@ -10,6 +10,8 @@ import io
 import zlib
 from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
 
+import zstandard
+
 from butfor.canonical import SCHEME
 from butfor.errors import InputError
 from butfor.importers.parsing import parse
@@ -285,11 +287,22 @@ def decompressed(raw: BinaryIO, source: Input, limits: Limits) -> Readable:
     if head.startswith(b"\x1f\x8b"):
         return Bounded(gzip.GzipFile(fileobj=raw), source.name, source.size, limits)
     if head == b"\x28\xb5\x2f\xfd":
-        import zstandard
-
-        plain = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-        return Bounded(plain, source.name, source.size, limits)
+        return Bounded(Frames(raw), source.name, source.size, limits)
     return raw
+
+
+class Frames:
+    """Decompressed zstd frames; damage shows as EOFError, as it does for gzip."""
+
+    def __init__(self, packed: IO[bytes] | bytes) -> None:
+        self._stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+
+    def read(self, count: int = -1, /) -> bytes:
+        """Read some bytes."""
+        try:
+            return self._stream.read(count)
+        except zstandard.ZstdError as error:
+            raise EOFError(str(error)) from None
 
 
 class Bounded:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import hmac
+import json
 import re
 from typing import TYPE_CHECKING, Final
 
 from butfor.errors import InputError
+from butfor.importers.parsing import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +81,12 @@ class Redactor:
         return holder[0]
 
     def text(self, text: str) -> str:
-        """Return text without secrets."""
+        """Return text without secrets; JSON text that held some is written anew."""
+        value = unpacked(text)
+        if not isinstance(value, str):
+            cleaned = self(value)
+            if cleaned != value:
+                return json.dumps(cleaned, ensure_ascii=False)
         text = _INNER_FIELD.sub(lambda found: found["lead"] + self._placeholder("field", found["secret"]), text)
         for name, pattern in self.rules.items():
             text = pattern.sub(lambda found, name=name: self._placeholder(name, found.group()), text)  # type: ignore[misc]

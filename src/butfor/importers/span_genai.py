@@ -140,6 +140,7 @@ def _content(span: Span, fields: Fields) -> None:
         span.ignored.add("system instructions without messages")
     answered = _messages(fields, "output", "gen_ai.completion")
     if answered is not None:
+        answered = [unpacked(message) for message in answered]
         span.decided = decided_of(_as_assistant(genai.entries(answered, span.ignored), answered, span))
     tools = fields.take("gen_ai.tool.definitions")
     functions = unflatten(fields, "llm.request.functions")

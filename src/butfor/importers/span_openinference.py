@@ -12,7 +12,7 @@ from butfor.importers.parsing import unpacked
 from butfor.importers.requests import sampling_of
 from butfor.importers.spans import Kind
 from butfor.importers.tally import Ignored
-from butfor.runs import Usage
+from butfor.runs import EMPTY_OBJECT, Sampling, Usage
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -76,13 +76,22 @@ def _model(span: Span, fields: Fields) -> None:
     provider = fields.text("llm.provider")
     if span.tools is None and isinstance(parameters.get("tools"), list):
         span.tools = chat.tools(parameters["tools"])
-    if span.sampling.model is None:
-        span.sampling = sampling_of(({"model": name} if name else {}) | parameters, Ignored(), provider=provider)
-        prompt, completion = fields.whole(f"{_TOKENS}prompt"), fields.whole(f"{_TOKENS}completion")
-        cached = fields.whole(f"{_TOKENS}prompt_details.cache_read")
-        cost = fields.real("llm.cost.total")
-        span.usage = Usage(prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached, cost_usd=cost)
+    said = sampling_of(({"model": name} if name else {}) | parameters, Ignored(), provider=provider)
+    span.sampling = span.sampling.model_copy(update=_unknown(span.sampling, said))
+    counted = Usage(
+        prompt_tokens=fields.whole(f"{_TOKENS}prompt"),
+        completion_tokens=fields.whole(f"{_TOKENS}completion"),
+        cached_tokens=fields.whole(f"{_TOKENS}prompt_details.cache_read"),
+        cost_usd=fields.real("llm.cost.total"),
+    )
+    span.usage = span.usage.model_copy(update=_unknown(span.usage, counted))
     fields.known(f"{_TOKENS}total", f"{_TOKENS}completion_details.reasoning", "llm.finish_reason")
+
+
+def _unknown(known: Sampling | Usage, said: Sampling | Usage) -> dict[str, Json]:
+    """Return what one vocabulary says and the other, read before it, left open."""
+    names = type(known).model_fields
+    return {name: getattr(said, name) for name in names if getattr(known, name) in (None, EMPTY_OBJECT)}
 
 
 def _tools(fields: Fields) -> list[Json]:

@@ -9,7 +9,7 @@ from butfor.importers.building import Draft, RunBuilder, source_of, task_of
 from butfor.importers.entries import asked, said
 from butfor.importers.fields import Fields, listing, mapping, printable
 from butfor.importers.growing import GrowingRequest
-from butfor.importers.labels import first_outcome
+from butfor.importers.labels import LABELS, first_outcome
 from butfor.importers.parsing import unpacked
 from butfor.importers.requests import sampling_of
 from butfor.importers.tally import Ignored
@@ -66,7 +66,7 @@ def _run(value: dict[str, Json], record: Record, digest: str | None) -> Run | No
     problem = mapping(mapping(_configuration(value)).get("problem_statement"))
     name = problem.get("id") or info.get("instance_id") or value.get("instance_id")
     known = {key: info[key] for key in ("exit_status", "model_stats", "mini_version") if info.get(key) is not None}
-    for key in info.keys() - {*known, "submission", "config", "instance_id"}:
+    for key in sorted(info.keys() - {*known, *LABELS, "submission", "config", "instance_id"}):
         builder.ignored.add(f"info.{key}")
     dialect = "mini-swe-agent" if "trajectory_format" in value else "swe-agent"
     mark = canonical.digest([history, value.get("trajectory")]).split(":")[-1][:8]
@@ -97,6 +97,9 @@ def _from_history(builder: RunBuilder, history: list[Json], value: dict[str, Jso
     if processors:
         missing.append("request.messages: shortened by history processors")
     missing += [f"sampling.{key}: not in the file" for key in ("model", "temperature") if key not in body]
+    ended = [message for message in history if mapping(message).get("role") == "exit"]
+    history = [message for message in history if mapping(message).get("role") != "exit"]
+    builder.ignored.update({"exit message": len(ended)} if ended else {})
     messages = [_message(mapping(message), builder.ignored) for message in history]
     growing = GrowingRequest(body | {"messages": []})
     shown = max((at + 1 for at, message in enumerate(history) if mapping(message).get("is_demo")), default=0)
@@ -127,8 +130,6 @@ def _message(message: dict[str, Json], ignored: Ignored) -> Json:
     if isinstance(call_id, str):
         kept = kept | {"role": "tool", "tool_call_id": printable(call_id)}
     fields.known("agent", "message_type", "thought", "action", "is_demo", "extra", "thinking_blocks", "cache_control")
-    if message.get("role") == "exit":
-        kept["role"] = "user"
     fields.close()
     return {"role": "user", "content": None} | kept
 

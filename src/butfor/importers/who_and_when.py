@@ -9,8 +9,9 @@ from butfor import canonical
 from butfor.importers.building import Draft, RunBuilder, source_of
 from butfor.importers.entries import said
 from butfor.importers.fields import Fields, listing, mapping, printable
+from butfor.importers.growing import GrowingRequest
 from butfor.importers.labels import outcome_of
-from butfor.runs import Observation, Outcome, PartKind, RequestChain, Run, Value
+from butfor.runs import Observation, Outcome, PartKind, Run, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ class _Log:
         self._value = value
         self._record = record
         self._builder = RunBuilder(NAME, record)
-        self._chain = RequestChain()
+        self._views: dict[str, tuple[GrowingRequest, int]] = {}
         self._prompts = mapping(value.get("system_prompt"))
         self._step_of: dict[int, int] = {}
         self._said: list[tuple[str, Json]] = []
@@ -124,27 +125,32 @@ class _Log:
         missing = ["request: rebuilt from the group's log", "tools: not in the file", *_SAMPLING]
         if prompt is None:
             missing.append("request.system: not in the file")
+        index = len(self._builder)
         step = self._builder.decide(
             Draft(
                 parts=said(content, PartKind.REASONING if is_thought else PartKind.LLM_RESPONSE),
-                request=self._chain.add(self._request(speaker, prompt), line=speaker),
+                request=self._request(speaker, prompt).at(index),
                 agent=printable(speaker),
                 missing=tuple(missing),
                 content_missing=prompt is None,
-                follows=len(self._builder) - 1 if len(self._builder) else None,
+                follows=index - 1 if index else None,
                 source=source_of(self._record, f"history[{position}]"),
                 extra={"role": role} if role not in ("user", "assistant", speaker) else {},
             )
         )
         self._step_of[position] = step
 
-    def _request(self, speaker: str, prompt: Json) -> Json:
-        """Write the conversation as this agent sees it: its own entries are the assistant's."""
-        lead = [] if prompt is None else [{"role": "system", "content": prompt}]
-        seen = [
+    def _request(self, speaker: str, prompt: Json) -> GrowingRequest:
+        """Return the conversation as this agent sees it: its own entries are the assistant's."""
+        if speaker not in self._views:
+            self._views[speaker] = GrowingRequest({"messages": []}), 0
+            self._views[speaker][0].extend([] if prompt is None else [{"role": "system", "content": prompt}])
+        view, seen = self._views[speaker]
+        view.extend(
             {"role": "assistant", "content": content}
             if name == speaker
             else {"role": "user", "name": name, "content": content}
-            for name, content in self._said
-        ]
-        return {"messages": [*lead, *seen]}
+            for name, content in self._said[seen:]
+        )
+        self._views[speaker] = view, len(self._said)
+        return view

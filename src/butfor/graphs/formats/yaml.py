@@ -74,7 +74,8 @@ class _Reader:
             return yaml.compose(text.replace("\t", "  ") if text.lstrip("\ufeff \t\r\n")[:1] == "{" else text, _Loader)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            place = f"{self.source}, line {mark.line + 1}" if mark else self.source
+            # At the end of the text the C parser counts a line that is not there.
+            place = f"{self.source}, line {min(mark.line, text.count(chr(10))) + 1}" if mark else self.source
             raise InputError(f"not readable as YAML or JSON ({error.problem or error.context})", where=place) from None
         except yaml.YAMLError as error:
             raise InputError(

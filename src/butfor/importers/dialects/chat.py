@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from butfor.importers.entries import Decided, Entry, Given, Returned, asked, said
-from butfor.importers.fields import Fields, listing, printable
+from butfor.importers.fields import Fields, listing, mapping, printable
 from butfor.importers.parsing import unpacked
 from butfor.runs import Part, PartKind
 
@@ -43,7 +43,7 @@ def entry(message: Json, ignored: Ignored) -> Entry:
         read = Given(role=role, content=fields.take("content"), name=fields.text("name"))
     # The provider's own bookkeeping, and what numbering a dataset added.
     fields.known("refusal", "annotations", "audio", "index", "id", "type", "function_call", "cache_control")
-    fields.known("source", "model")
+    fields.known("source", "model", "finish_reason")
     fields.close()
     return read
 
@@ -77,7 +77,7 @@ def spoken(content: Json) -> list[Part]:
 
 def call(value: Json) -> Part:
     """Read a tool call: the nested form, the flat one, or a custom tool's."""
-    outer = value if isinstance(value, dict) else {}
+    outer = mapping(unpacked(value))
     inner = outer.get("function")
     named = inner if isinstance(inner, dict) else outer.get("custom")
     named = named if isinstance(named, dict) else outer
@@ -93,8 +93,15 @@ def tools(definitions: Json) -> list[Json]:
         each = unpacked(definition)
         if isinstance(each, dict):
             inner = each.get("function")
-            read.append(inner if isinstance(inner, dict) else each)
+            read.append(inner if isinstance(inner, dict) else _flat_tool(each))
     return read
+
+
+def _flat_tool(definition: dict[str, Json]) -> dict[str, Json]:
+    """Return a definition without the envelope of Responses, or with Anthropic's schema under Chat's name."""
+    held = {key: value for key, value in definition.items() if key not in ("type", "input_schema")}
+    schema = definition.get("input_schema")
+    return held if schema is None else held | {"parameters": schema}
 
 
 def _text(value: Json) -> str | None:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 def entries(messages: Json, ignored: Ignored) -> list[Entry]:
     """Read messages in order; a message with several tool responses becomes several entries."""
     read: list[Entry] = []
-    for message in listing(unpacked(messages)):
+    for each in listing(unpacked(messages)):
+        message = unpacked(each)  # some producers write a list of JSON texts
         if isinstance(message, dict) and "parts" not in message:
             read.append(chat.entry(message, ignored))  # some producers put provider messages in the attribute
             continue
         fields = Fields(message, ignored, "message")
-        role, parts = fields.text("role") or "user", fields.listing("parts")
+        role, parts = fields.text("role") or "user", [unpacked(part) for part in fields.listing("parts")]
         name = fields.text("name")
         if role == "assistant":
             read.append(Decided(parts=_decided(parts, ignored), name=name))
@@ -37,7 +38,7 @@ def entries(messages: Json, ignored: Ignored) -> list[Entry]:
 def instructions(parts: Json) -> list[Entry]:
     """Read `gen_ai.system_instructions`: parts without a message around them."""
     value = unpacked(parts)
-    content = _plain(listing(value)) if isinstance(value, list) else value
+    content = _plain([unpacked(part) for part in value]) if isinstance(value, list) else value
     return [] if content in (None, "", []) else [Given(role="system", content=content)]
 
 
