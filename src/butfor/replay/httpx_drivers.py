@@ -24,6 +24,7 @@ from butfor.replay.http_messages import (
     is_model_endpoint,
     kept_headers,
     read_request,
+    seconds_to_wait,
     whole_answer,
     whole_content,
 )
@@ -165,7 +166,7 @@ def _judged(exchange: Exchange, outcome: Outcome) -> httpx2.Response | float:
         return outcome
     pause = None if (fault := _fault(outcome)) is None else exchange.pause(fault)
     if pause is not None:
-        return pause
+        return max(pause, seconds_to_wait(outcome)) if isinstance(outcome, dict) else pause
     if isinstance(outcome, tuple):
         streaming, error = outcome
         streaming.close(error)
