@@ -19,7 +19,9 @@ from tests.property.strategies import json_values, text
 
 INPUTS = Path(__file__).parents[1] / "golden" / "importers" / "inputs"
 GOLDEN = {path.name: path.read_bytes() for path in sorted(INPUTS.iterdir())}
-JSON_TYPES: st.SearchStrategy[canonical.Json] = st.sampled_from([None, True, 0, -1, 1e308, "", "x", "[", "{}", [], {}, [[]], [None], {"role": 1}, "2026"])
+JSON_TYPES: st.SearchStrategy[canonical.Json] = st.sampled_from(
+    [None, True, 0, -1, 1e308, "", "x", "[", "{}", [], {}, [[]], [None], {"role": 1}, "2026"]
+)
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 

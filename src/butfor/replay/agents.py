@@ -140,6 +140,8 @@ def _installed() -> tuple[str, ...]:
 def _digest_of_file(path: str, modified: int) -> str:
     del modified  # part of the cache's key: an edited file is read again
     return canonical.digest_text(Path(path).read_bytes())
+
+
 def is_installed(path: Path) -> bool:
     """Whether a source file belongs to the standard library or an installed package."""
     return str(path).startswith(_installed())
