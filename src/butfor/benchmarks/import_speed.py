@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 TRACE_STEPS = 10
-# Four times the steps in at most six times the time (it is four, and noise on a busy machine): a quadratic importer would take sixteen.
+# Four times the steps in at most six times the time (it is four, and noise on a busy machine): a quadratic importer
+# would take sixteen.
 TIME_RATIO = 6.0
 MEMORY_MIB = 48.0
 _MIB = 1 << 20

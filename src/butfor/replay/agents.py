@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import butfor
 from butfor import canonical
 from butfor.errors import AgentError, InputError
 from butfor.replay.plan import import_by_name
@@ -108,6 +109,7 @@ def code_of(module: ModuleType) -> dict[str, str]:
         and path.endswith(".py")
         and path.startswith(inside)
         and not path.startswith(installed)
+        and not (path.startswith(_OURS) and not path.startswith(_OUR_AGENTS))
     }
     return {os.path.relpath(path, root): _digest_of_file(path, Path(path).stat().st_mtime_ns) for path in sorted(files)}
 
@@ -129,6 +131,11 @@ def check_signature(function: Callable[..., Any], name: str) -> None:
 def _root_of(module_name: str, file: Path) -> Path:
     levels = module_name.count(".") + (file.name == "__init__.py")
     return file.parents[levels]
+
+
+# In a checkout the demo's agent lies beside our own code, which is no part of an agent: rollouts carry its version.
+_OURS = f"{Path(butfor.__file__).parent}{os.sep}"
+_OUR_AGENTS = f"{_OURS}demo{os.sep}"
 
 
 @functools.cache
