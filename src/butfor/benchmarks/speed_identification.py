@@ -35,6 +35,8 @@ def speed_identification(settings: Settings) -> Report:
 
     Ours is `identify` with its proof; the graph was read and hashed before, as the peers' graph objects were built
     before. CPU time; ours the least of three runs, the peers one run after a warm-up.
+
+    Options: ``peers`` (names, separated by commas), ``budget`` (CPU seconds for each peer, by default 300).
     """
     cases = _cases(settings)
     groups = list(dict.fromkeys(case.group for case in cases))
@@ -92,7 +94,7 @@ def _peer(
     if settings.quick:
         cases = [case for case in cases if len(case.graph.names) <= 20]
         groups = [group for group in groups if any(case.group == group for case in cases)]
-    limit, budget = (0.5, 4.0) if settings.quick else (20.0, 300.0)
+    limit, budget = (0.5, 4.0) if settings.quick else (20.0, float(settings.options.get("budget", "300")))
     questions = [
         {
             "group": case.group,
