@@ -69,6 +69,7 @@ class Report:
 Benchmark: TypeAlias = Callable[[Settings], Report]
 
 BENCHMARKS: dict[str, str] = {
+    "speed:identification": "butfor.benchmarks.speed_identification:speed_identification",
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "planted": "butfor.benchmarks.planted.bench:run",
