@@ -51,45 +51,44 @@ def searches(world, *, repetitions, max_help=None, factual=1.0, calls=None, star
         yield simulate(sampler, world, seed)
 
 
-def check_truth(world, *, repetitions, max_help):
+def errors_of(world, *, repetitions, max_help):
+    """Count missed sets, wrong names, missed commit points, missed bands and false alarms about η; each is rare."""
+    errors = np.zeros(5, dtype=int)
     calls = 16 * world.steps * (world.steps + 1) // 2
-    missed = wrong = commit_missed = bands_missed = refuted = 0
     for answer, _ in searches(world, repetitions=repetitions, max_help=max_help, calls=calls):
         right = world.right(answer.margins.tie)
-        missed += not right & set(answer.candidates)
-        wrong += answer.decisive is not None and answer.decisive not in right
-        commit_missed += world.commit_point(answer.margins.commit) not in answer.commit_points
         bounds = [(step.v, world.v[k]) for k, step in enumerate(answer.steps)]
-        bands_missed += any(isinstance(v, Estimate) and not v.contains(truth) for v, truth in bounds)
-        refuted += answer.help_refuted is not None
-    for errors in (missed, wrong, commit_missed, bands_missed, refuted):
-        assert errors <= most(repetitions, ALPHA)
+        errors += [
+            not right & set(answer.candidates),
+            answer.decisive is not None and answer.decisive not in right,
+            world.commit_point(answer.margins.commit) not in answer.commit_points,
+            any(isinstance(v, Estimate) and not v.contains(truth) for v, truth in bounds),
+            answer.help_refuted is not None,
+        ]
+    return errors
 
 
-@pytest.mark.parametrize("max_help", [None, 0.0])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_set_keeps_the_decisive_step(family, max_help):
-    check_truth(FAMILIES[family], repetitions=40, max_help=max_help)
-
-
-@pytest.mark.parametrize("max_help", [None, 0.6])
-@pytest.mark.parametrize("family", WITH_HELP)
-def test_the_set_keeps_it_where_steps_helped(family, max_help):
-    check_truth(WITH_HELP[family], repetitions=40, max_help=max_help)
+@pytest.mark.parametrize("max_help", [None, 0.0, 0.6])
+def test_the_set_keeps_the_decisive_step(max_help):
+    # All families together: with few repetitions of each, only the sum is a check that can fail.
+    families = FAMILIES if max_help == 0.0 else {**FAMILIES, **WITH_HELP}
+    repetitions = 15
+    errors = sum(errors_of(world, repetitions=repetitions, max_help=max_help) for world in families.values())
+    assert max(errors) <= most(repetitions * len(families), ALPHA)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("max_help", [None, 0.0, 0.05])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_set_keeps_the_decisive_step_long(family, max_help):
-    check_truth(FAMILIES[family], repetitions=2000, max_help=max_help)
+    assert max(errors_of(FAMILIES[family], repetitions=2000, max_help=max_help)) <= most(2000, ALPHA)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("max_help", [None, 0.6])
 @pytest.mark.parametrize("family", WITH_HELP)
 def test_the_set_keeps_it_where_steps_helped_long(family, max_help):
-    check_truth(WITH_HELP[family], repetitions=2000, max_help=max_help)
+    assert max(errors_of(WITH_HELP[family], repetitions=2000, max_help=max_help)) <= most(2000, ALPHA)
 
 
 def test_ties_within_the_margin_are_one_answer():
@@ -102,7 +101,7 @@ def test_ties_within_the_margin_are_one_answer():
 def test_it_costs_a_fraction_of_a_profile(max_help, saving):
     # 56 draws a step are what a profile needs to be right in 95% at n = 20 (`butfor bench planted`).
     world, spent = pivotal(20, at=10), []
-    for answer, cost in searches(world, repetitions=25, max_help=max_help):
+    for answer, cost in searches(world, repetitions=20, max_help=max_help):
         assert answer.decisive == 10
         spent.append(cost.policy_calls)
     assert np.mean(spent) <= 56 * 210 / saving
@@ -111,7 +110,7 @@ def test_it_costs_a_fraction_of_a_profile(max_help, saving):
 def test_it_never_costs_more_than_a_profile():
     for world in (gradual(10), tied(8, first=2, second=5), late_rescue(8, at=2, rescue=0.1)):
         for max_help in (None, 0.0):
-            for answer, cost in searches(world, repetitions=4, max_help=max_help):
+            for answer, cost in searches(world, repetitions=3, max_help=max_help):
                 assert cost.policy_calls <= 1.2 * answer.profile_calls
 
 

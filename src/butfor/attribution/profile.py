@@ -89,7 +89,7 @@ class ProfileSampler:
                 kind,
                 candidates=candidates,
                 leading=leading,
-                alpha=margins.alpha,
+                alpha=margins.alpha + self._factual.alpha,
                 unsupported=tally.unsupported,
                 rollouts=tally.rollouts,
             ),

@@ -110,7 +110,7 @@ class SearchSampler:
             kind,
             candidates=candidates,
             leading=leading,
-            alpha=alpha,
+            alpha=alpha + self._factual.alpha,
             unsupported=tally.unsupported,
             rollouts=tally.rollouts,
         )
