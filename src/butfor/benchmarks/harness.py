@@ -72,6 +72,8 @@ BENCHMARKS: dict[str, str] = {
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "speed:importers": "butfor.benchmarks.import_speed:run",
+    "whoandwhen": "butfor.benchmarks.who_and_when:run",
+    "tau": "butfor.benchmarks.tau:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 

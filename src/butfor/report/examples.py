@@ -14,8 +14,8 @@ from butfor.report import happenings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from butfor.report.happenings import Happening
     from butfor.replay import Journal
+    from butfor.report.happenings import Happening
     from butfor.runs import Run, Step
     from butfor.store import Storage, StoredRollout
 
