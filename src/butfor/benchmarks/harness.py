@@ -74,6 +74,8 @@ BENCHMARKS: dict[str, str] = {
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "planted": "butfor.benchmarks.planted.bench:run",
     "speed:importers": "butfor.benchmarks.import_speed:run",
+    "whoandwhen": "butfor.benchmarks.who_and_when:run",
+    "tau": "butfor.benchmarks.tau:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 
