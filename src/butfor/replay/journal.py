@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from butfor import canonical
 from butfor.errors import CorruptRecord
+from butfor.replay.codecs import is_stream
 from butfor.replay.crossings import Crossing, read_line
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Journal:
                 )
             crossings.append(crossing)
         _mark_inner_steps(crossings)
+        _follow_open_streams(crossings)
         return cls(header=header, crossings=tuple(crossings), footer=footer)
 
     @property
@@ -200,3 +202,15 @@ def _mark_inner_steps(crossings: list[Crossing]) -> None:
         if crossing.kind == "tool":
             inner = f"{crossing.lane}/{crossing.occurrence}"
             crossing.last_inner = max((each.step for each in models if is_inside(each.lane, inner)), default=-1)
+
+
+def _follow_open_streams(crossings: list[Crossing]) -> None:
+    """Let what an agent did while a stream was still open follow that stream's step, which had no number yet."""
+    if not any(each.kind == "model" and is_stream(each.codec) for each in crossings):
+        return
+    last: dict[str, int] = {}
+    for crossing in sorted(crossings, key=lambda each: each.occurrence):
+        if crossing.kind == "model":
+            last[crossing.lane] = max(crossing.step, last.get(crossing.lane, -1))
+        else:
+            crossing.step = max(crossing.step, last.get(crossing.lane, -1))

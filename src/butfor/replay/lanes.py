@@ -202,7 +202,8 @@ def root_task(function: Callable[[Any], Any], argument: Any, lane: Lane) -> asyn
 def _create_task_in_lane(loop: Any, coro: Any, *, context: Context | None = None, **rest: Any) -> Any:
     # The spawner's lane is that of the given context where one is given, as with asyncio.Runner.run(context=...).
     lane = at() if context is None else context.get(current)
-    if lane is None:
+    # An event loop closes forgotten asynchronous generators in tasks that start whenever it comes to that.
+    if lane is None or type(coro).__name__ == "async_generator_athrow":
         return _create_task(loop, coro, context=context, **rest)
     child = lane.spawn()
     if context is None:

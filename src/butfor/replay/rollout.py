@@ -105,7 +105,7 @@ class RolloutSession(Session):
                 self._keep_forced(recorded, forced)
                 return forced
             self.crossings.append(recorded)
-        return Served(recorded.response, recorded.codec, recorded.error)
+        return Served(recorded.response, recorded.codec, recorded.error, recorded.seconds)
 
     def _keep_forced(self, recorded: Crossing, forced: Served) -> None:
         # Its request is a difference from recorded ones, which the rollout's numbers go on from: it stands as it is.
@@ -219,12 +219,9 @@ class RolloutSession(Session):
         ticket = self.live(lane, crossing, payload, text)
         if answered.by == "live":
             return ticket
-        recorded = answered.recorded
-        if recorded is not None and recorded.error is not None:
-            crossing.error = recorded.error
-        codec = recorded.codec if recorded is not None else ""
-        self.complete(ticket, answered.response, codec)
-        return Served(answered.response, codec, crossing.error)
+        crossing.error = answered.error
+        self.complete(ticket, answered.response, answered.codec)
+        return Served(answered.response, answered.codec, answered.error)
 
     def _unsupported(self, crossing: Crossing) -> UnsupportedCall:
         self.counts["unsupported"] += 1
@@ -287,8 +284,8 @@ class RolloutSession(Session):
             self._count_usage(crossing)
             if recorded is not None and recorded.kind == "model" and recorded.step == self.plan.hold:
                 self.action_matched = _same_action(recorded, crossing)
-        elif crossing.kind == "tool" and crossing.answered == "live" and crossing.response is not None:
-            self._tools.completed(crossing, "null", crossing.response)
+        elif crossing.kind == "tool" and crossing.answered == "live":  # one that raised may have written too
+            self._tools.completed(crossing, crossing.middle, crossing.response or "null")
         if self._matching:
             self._matching = (
                 recorded is not None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor import canonical
 from butfor.errors import InputError
+from butfor.replay import codecs
 from butfor.replay.journal import NO_WRITES, after_write, is_write
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ class Answered:
 
     by: str
     response: str | None = None
-    recorded: Crossing | None = None
+    codec: str = ""
+    error: tuple[str, str] | None = None
 
 
 class ToolAnswers:
@@ -127,16 +129,16 @@ class ToolAnswers:
         name, effect = crossing.name, crossing.effect
         make = self._policy.simulators.get(name) or registered.get(name)
         if make is not None:
-            response = canonical.encode_exact(self._simulator(make).answer(name, canonical.decode(arguments)))
+            response, codec = codecs.dump(self._simulator(make).answer(name, canonical.decode(arguments)))
             self._note(crossing, arguments, response, by=make)
-            return Answered("simulated", response)
+            return Answered("simulated", response, codec)
         key = (name, crossing.digest, self._writes)
         recorded = self._journal.answers.get(key)
         if recorded:
             match = recorded[min(self._asked[key], len(recorded) - 1)]
             self._asked[key] += 1
             self._note(crossing, arguments, match.response or "null")
-            return Answered("recorded", match.response, match)
+            return Answered("recorded", match.response, match.codec, match.error)
         if self._may_run(name, effect):
             return Answered("live")
         return None
