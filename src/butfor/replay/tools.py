@@ -80,12 +80,13 @@ def simulator(*tools: str) -> Callable[[type[Any]], type[Any]]:
 
 @dataclass(slots=True)
 class Answered:
-    """How a call is answered; `response` is None where it must run live."""
+    """How a call is answered; `response` is None where it must run live; `inside` is what the recorded call called."""
 
     by: str
     response: str | None = None
     codec: str = ""
     error: tuple[str, str] | None = None
+    inside: tuple[Crossing, ...] = ()
 
 
 class ToolAnswers:
@@ -102,7 +103,7 @@ class ToolAnswers:
         self._history: list[tuple[str, str, str]] = []
 
     def held(self, crossing: Crossing, arguments: str, response: str) -> None:
-        """Note a call that the journal answered."""
+        """Note a call that the journal answered, after what was called inside it."""
         self._asked[self._journal.key_of(crossing)] += 1
         if is_write(crossing.effect):
             self._hold_write(crossing)
@@ -120,9 +121,13 @@ class ToolAnswers:
         for name, digest in (*((each.name, each.digest) for each in held), *self._own_writes):
             self._writes = after_write(self._writes, name, digest)
 
-    def completed(self, crossing: Crossing, arguments: str, response: str) -> None:
-        """Note a call that ran live."""
+    def forced(self, crossing: Crossing, arguments: str, response: str) -> None:
+        """Note a call that an operation answered."""
         self._note(crossing, arguments, response)
+
+    def completed(self, crossing: Crossing, arguments: str, response: str) -> None:
+        """Note what a call that ran live gave; that it wrote was noted when it began."""
+        self._remember(crossing, arguments, response)
 
     def answer(self, crossing: Crossing, arguments: str) -> Answered | None:
         """Say who answers a call; None where it is unsupported."""
@@ -134,12 +139,19 @@ class ToolAnswers:
             return Answered("simulated", response, codec)
         key = (name, crossing.digest, self._writes)
         recorded = self._journal.answers.get(key)
-        if recorded:
+        # The steps inside a tool that is an agent itself are decided again, so its recorded answer is not its answer.
+        if recorded and name not in self._journal.agent_tools:
             match = recorded[min(self._asked[key], len(recorded) - 1)]
             self._asked[key] += 1
             self._note(crossing, arguments, match.response or "null")
-            return Answered("recorded", match.response, match.codec, match.error)
+            inside = self._journal.inside.get((match.lane, match.occurrence), ())
+            for each in inside:
+                if each.kind == "tool":
+                    self._note(each, each.middle, each.response or "null")
+            return Answered("recorded", match.response, match.codec, match.error, tuple(inside))
         if self._may_run(name, effect):
+            if is_write(effect):
+                self._write(crossing)
             return Answered("live")
         return None
 
@@ -150,13 +162,18 @@ class ToolAnswers:
     def _may_run(self, name: str, effect: str) -> bool:
         if is_write(effect):
             return name in self._policy.allow_write
-        return effect == "none" or self._writes == NO_WRITES or self._policy.live_reads_after_write
+        if effect == "none" or name in self._journal.agent_tools:
+            return True  # what a tool that is an agent reads passes boundaries inside it
+        return self._writes == NO_WRITES or self._policy.live_reads_after_write
 
     def _note(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         if is_write(crossing.effect):
-            self._own_writes.append((crossing.name, crossing.digest))
-            self._writes = after_write(self._writes, crossing.name, crossing.digest)
+            self._write(crossing)
         self._remember(crossing, arguments, response, by=by)
+
+    def _write(self, crossing: Crossing) -> None:
+        self._own_writes.append((crossing.name, crossing.digest))
+        self._writes = after_write(self._writes, crossing.name, crossing.digest)
 
     def _remember(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         self._history.append((crossing.name, arguments, response))
