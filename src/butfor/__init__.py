@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from butfor.replay.boundaries import rng as rng
     from butfor.replay.boundaries import tool as tool
     from butfor.replay.boundaries import uuid4 as uuid4
+    from butfor.replay.openai_transport import openai_transport as openai_transport
     from butfor.replay.tools import simulator as simulator
 
 _PUBLIC = {
@@ -28,6 +29,7 @@ _PUBLIC = {
     "rng": "butfor.replay.boundaries:rng",
     "uuid4": "butfor.replay.boundaries:uuid4",
     "factory": "butfor.replay.agents:factory",
+    "openai_transport": "butfor.replay.openai_transport:openai_transport",
     "simulator": "butfor.replay.tools:simulator",
 }
 

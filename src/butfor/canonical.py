@@ -22,9 +22,13 @@ import json
 import math
 import re
 from hashlib import sha256
-from typing import Any, TypeAlias
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from butfor.errors import CorruptRecord, NotRecordable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Json: TypeAlias = Any
 """Any JSON value: None, bool, int, float, str, list or dict with string keys."""
@@ -36,8 +40,21 @@ _MARK = '"$'
 # Python refuses to print integers of more than 4,300 digits; far below it, decimal is still the readable form.
 _DECIMAL_BITS = 4096
 
-_ordered = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-_sorted = json.JSONEncoder(allow_nan=False, separators=(",", ":"), sort_keys=True).encode
+
+def _encoder(*, sort: bool) -> Callable[[Json], str]:
+    plain = json.JSONEncoder(allow_nan=False, separators=(",", ":"), sort_keys=sort)
+    if c_make_encoder is None:
+        return plain.encode
+    # JSONEncoder.encode builds its C encoder anew at each call, which costs more than encoding a small request. This
+    # one looks for no cycles: they end in RecursionError, and the slow encoder then names them.
+    chunks = c_make_encoder(
+        None, plain.default, encode_basestring_ascii, None, ":", ",", sort, plain.skipkeys, plain.allow_nan
+    )
+    return lambda value: "".join(chunks(value, 0))
+
+
+_ordered = _encoder(sort=False)
+_sorted = _encoder(sort=True)
 
 
 def encode(value: Json) -> str:
@@ -67,6 +84,27 @@ def encode_exact(value: Json) -> str:
     except Exception:  # noqa: BLE001  a user's __eq__ may raise anything; the slow path then decides by type
         same = False
     return text if same else _encode_slowly(value, sort=False)
+
+
+def encode_and_copy(value: Json) -> tuple[str, Json]:
+    """Write a value like `encode_exact`, and return with the text the fresh value that `decode` would read from it.
+
+    Raises:
+        NotRecordable: The value has no JSON form.
+    """
+    # Immutable scalars are their own copy; a bool is an int, and NaN and huge integers take the long way.
+    if value is None or (type(value) is str and _MARK[1] not in value):
+        return _ordered(value), value
+    text = encode(value)
+    copy = decode(text)
+    try:
+        same = bool(copy == value)
+    except Exception:  # noqa: BLE001  a user's __eq__ may raise anything; the slow path then decides by type
+        same = False
+    if same:
+        return text, copy
+    text = _encode_slowly(value, sort=False)
+    return text, decode(text)
 
 
 def canonical(value: Json) -> str:
@@ -162,15 +200,25 @@ def _same_leaf(left: Json, right: Json) -> bool:
 def _encode_slowly(value: Json, *, sort: bool) -> str:
     """Encode with an explicit stack, with the reserved forms."""
     out: list[str] = []
-    # A str on the stack is text to write; everything else is wrapped in a 1-tuple, so that values and text differ.
-    stack: list[str | tuple[Json]] = [(value,)]
+    # A str on the stack is text to write, an int the identity of a container that ends here; values are wrapped in a
+    # 1-tuple, so that values and text differ.
+    stack: list[str | int | tuple[Json]] = [(value,)]
+    inside: set[int] = set()
     while stack:
         item = stack.pop()
         if isinstance(item, str):
             out.append(item)
             continue
+        if isinstance(item, int):
+            inside.discard(item)
+            continue
         (node,) = item
         kind = type(node)
+        if isinstance(node, list | tuple | dict):
+            if id(node) in inside:
+                raise NotRecordable("a value that contains itself has no JSON form")
+            inside.add(id(node))
+            stack.append(id(node))
         if kind is str or node is None or kind is bool:
             out.append(_ordered(node))
         elif isinstance(node, int):
@@ -199,7 +247,7 @@ def _encode_slowly(value: Json, *, sort: bool) -> str:
     return "".join(out)
 
 
-def _open_object(node: dict[Any, Json], out: list[str], stack: list[str | tuple[Json]], *, sort: bool) -> None:
+def _open_object(node: dict[Any, Json], out: list[str], stack: list[str | int | tuple[Json]], *, sort: bool) -> None:
     if all(isinstance(key, str) for key in node):
         escaped = len(node) == 1 and next(iter(node)) in _RESERVED
         out.append('{"$esc":{' if escaped else "{")
@@ -215,7 +263,7 @@ def _open_object(node: dict[Any, Json], out: list[str], stack: list[str | tuple[
         _push_items(stack, [["[" + key + ",", (value,), "]"] for key, value in pairs])
 
 
-def _push_items(stack: list[str | tuple[Json]], items: list[list[str | tuple[Json]]]) -> None:
+def _push_items(stack: list[str | int | tuple[Json]], items: list[list[str | tuple[Json]]]) -> None:
     for i in reversed(range(len(items))):
         stack.extend(reversed(items[i]))
         if i:

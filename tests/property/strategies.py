@@ -1,10 +1,13 @@
 """Hypothesis strategies that several rooms share."""
 
+import itertools
+import unicodedata
 from datetime import datetime
 
 from hypothesis import strategies as st
 
 from butfor import runs
+from butfor.graphs import ROLES, Graph
 
 text = st.text(st.characters(), max_size=20)  # lone surrogates included
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -63,4 +66,71 @@ def recorded_runs(draw: st.DrawFn) -> runs.Run:
         output=draw(values),
         outcome=draw(st.none() | st.builds(runs.Outcome, value=st.floats(0, 1), rule=names, detail=values)),
         extra=draw(values),
+    )
+
+
+# ---- causal graphs ----
+
+node_names = st.text(
+    st.characters(exclude_categories=("C", "Z", "M"), exclude_characters='"\\'), min_size=1, max_size=6
+)
+"""Names that every graph format can carry."""
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    """ADMGs of up to seven nodes with any names and roles."""
+    usable = node_names.filter(lambda name: unicodedata.is_normalized("NFC", name) and name.isprintable())
+    names = draw(st.lists(usable, max_size=7, unique=True))
+    pairs = list(itertools.combinations(names, 2))
+    directed = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    bidirected = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
+    roles = {name: draw(st.sampled_from(ROLES)) for name in names}
+    return Graph.of(nodes=roles, directed=directed, bidirected=bidirected)
+
+
+def graph_files() -> st.SearchStrategy[str]:
+    """Text that looks more or less like a graph file."""
+    words = [
+        "dag",
+        "digraph",
+        "strict",
+        "{",
+        "}",
+        "[",
+        "]",
+        "->",
+        "<-",
+        "<->",
+        "--",
+        ";",
+        "\n",
+        " ",
+        '"',
+        "a",
+        "b",
+        "c",
+    ]
+    words += ["nodes:", "edges:", "directed:", "- ", "[a, b]", "a -> b", "a <-> b", "latent", "role=", "dir=both", "="]
+    words += [
+        ",",
+        ":",
+        "&x",
+        "*x",
+        "#",
+        "//",
+        "/*",
+        "*/",
+        "\t",
+        "subgraph",
+        "schema: butfor.graph/1",
+        "'",
+        "|",
+        "é",
+        "\x00",
+    ]
+    return st.one_of(
+        st.text(),
+        st.lists(st.sampled_from(words), max_size=25).map("".join),
+        st.lists(st.sampled_from(words), max_size=25).map(" ".join),
     )

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from butfor.confidence import (
+    Estimate,
     betting_interval,
     bounded_mean,
     bounded_sequence,
@@ -16,6 +17,11 @@ from butfor.noise import numpy_generator
 
 P = np.linspace(0.02, 0.98, 49)
 ALPHA = 0.05
+
+
+def sure(interval):
+    assert isinstance(interval, Estimate)
+    return interval
 
 
 def most_misses(repetitions: int) -> int:
@@ -38,7 +44,7 @@ def test_clopper_pearson_covers_exactly(n):
 @pytest.mark.parametrize("n", [8, 16, 64])
 def test_hoeffding_bentkus_covers_exactly_on_binary_draws(n):
     def bounds(ones, n):
-        interval = hoeffding_bentkus([1.0] * ones + [0.0] * (n - ones))
+        interval = sure(hoeffding_bentkus([1.0] * ones + [0.0] * (n - ones)))
         return interval.lower, interval.upper
 
     assert exact_coverage(n, bounds).min() >= 1 - ALPHA
@@ -47,7 +53,7 @@ def test_hoeffding_bentkus_covers_exactly_on_binary_draws(n):
 def test_wilson_does_not_and_says_so():
     # The check above can fail: the interval that is labelled approximate fails it.
     def bounds(ones, n):
-        interval = wilson(ones, n)
+        interval = sure(wilson(ones, n))
         return interval.lower, interval.upper
 
     assert exact_coverage(16, bounds).min() < 1 - ALPHA
@@ -88,5 +94,5 @@ def test_sequences_cover_at_every_look(p):
     misses = 0
     for _ in range(repetitions):
         draws = (rng.random(looks[-1]) < p).astype(float).tolist()
-        misses += any(not bounded_sequence(draws[:n]).contains(p) for n in looks)
+        misses += any(not sure(bounded_sequence(draws[:n])).contains(p) for n in looks)
     assert misses <= most_misses(repetitions)

@@ -181,7 +181,11 @@ class _Buyer:
 
     def notes(self) -> list[str]:
         """Say which arms drew the same thing every time."""
-        alike = [arm for arm, tails in self._tails.items() if len(tails) > 1 and len(set(tails)) == 1]
+        alike = [
+            arm.replace("resample:", "step ")
+            for arm, tails in self._tails.items()
+            if len(tails) > 1 and len(set(tails)) == 1
+        ]
         if not alike:
             return []
         return [

@@ -118,8 +118,11 @@ class Elimination:
         return self._largest.alive(SET_SHARE * alpha)
 
     def none_decisive(self, alpha: float) -> bool:
-        """Tell whether every blame is shown to be below δ_d."""
-        return not self._decisive.alive(OTHER_SHARE * alpha)
+        """Tell whether the largest blame is shown to be below δ_d.
+
+        It belongs to a candidate, so it is enough that no candidate's blame may still reach δ_d.
+        """
+        return not set(self.candidates(alpha)) & set(self._decisive.alive(OTHER_SHARE * alpha))
 
     def always_fails(self, alpha: float) -> bool:
         """Tell whether v(0) is shown to be above y − δ."""
@@ -184,15 +187,16 @@ def neighbours(
     return lower, upper, max_help * between
 
 
-def leader_of(guesses: NDArray[np.float64], drawn: Collection[int]) -> int | None:
+def leader_of(guesses: NDArray[np.float64], drawn: Collection[int], among: Collection[int]) -> int | None:
     """Return the step with the largest guessed blame among those whose two arms are drawn; None where there is none.
 
     Args:
         guesses: v̂, shape (steps + 1,), the last one the factual outcome.
-        drawn: The arms of the coming batch.
+        drawn: The arms to choose from; arm n is always there.
+        among: The steps to choose from.
     """
     steps = guesses.size - 1
-    possible = [k for k in range(steps) if k in drawn and (k + 1 in drawn or k + 1 == steps)]
+    possible = [k for k in among if k in drawn and (k + 1 in drawn or k + 1 == steps)]
     return max(possible, key=lambda k: (guesses[k + 1] - guesses[k], -k)) if possible else None
 
 

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+DRAWS = 64
 # Draws of each arm between two looks at who leads.
 ROUND = 4
-_NONE: Mapping[int, str] = MappingProxyType({})
+NONE: Mapping[int, str] = MappingProxyType({})
 
 
 class ProfileSampler:
@@ -46,9 +47,9 @@ class ProfileSampler:
         *,
         steps: int,
         factual: float | Estimate,
-        draws: int = 64,
+        draws: int = DRAWS,
         margins: Margins | None = None,
-        refused: Mapping[int, str] = _NONE,
+        refused: Mapping[int, str] = NONE,
     ) -> None:
         if steps < 1 or draws < 1:
             raise InputError(
@@ -119,7 +120,7 @@ class ProfileSampler:
         rounds = min((len(tally.arms[k].own) for k in arms), default=0)
         for start in range(0, rounds - ROUND + 1, ROUND):
             guesses = guesses_before(tally, start, self._factual)
-            leader = leader_of(guesses, arms) if start else None
+            leader = leader_of(guesses, arms, range(tally.steps)) if start else None
             batch = Batch.of({k: tally.arms[k].own[start : start + ROUND] for k in arms})
             elimination.enter(batch, guesses, leader)
         return elimination
@@ -168,7 +169,9 @@ def verdict(
         saved = bands.effect[0]
         flaky = isinstance(saved, Estimate) and saved.lower > margins.commit
         return (AnswerKind.FLAKY if flaky else AnswerKind.NO_STEP_DECISIVE), candidates
-    return (AnswerKind.DECISIVE if len(candidates) == 1 else AnswerKind.WITHHELD), candidates
+    # A single candidate is named only once some step is shown to have had an effect at all.
+    one = len(candidates) == 1 and None not in commit_points(bands.effect, margin=margins.commit)
+    return (AnswerKind.DECISIVE if one else AnswerKind.WITHHELD), candidates
 
 
 def leading_steps(bands: Bands, tie: float) -> tuple[int | None, tuple[int, ...]]:
@@ -202,7 +205,7 @@ def step_profiles(
             n=len(tally.arms[k].own),
             missing=tally.arms[k].missing,
             unsupported=tally.arms[k].unsupported,
-            reused=len(tally.arms[k].reused),
+            reused=tally.arms[k].reused,
         )
         for k in range(tally.steps)
     )

@@ -23,14 +23,14 @@ class ArmTally:
 
     Attributes:
         own: Outcomes of the rollouts bought for this arm, in allocation order; None where missing.
-        reused: Outcomes of rollouts bought for an earlier arm that came out factual up to here.
+        every: The same with those of rollouts that were bought for an earlier arm and came out factual up to here.
         matches: Own rollouts whose step-k action equals the factual one.
         compared: Own rollouts in which step k occurred.
         unsupported: Own rollouts that are missing for want of a tool answer.
     """
 
     own: list[float | None] = field(default_factory=list)
-    reused: list[float | None] = field(default_factory=list)
+    every: list[float | None] = field(default_factory=list)
     matches: int = 0
     compared: int = 0
     unsupported: int = 0
@@ -39,6 +39,11 @@ class ArmTally:
     def missing(self) -> int:
         """Own rollouts without an outcome."""
         return sum(outcome is None for outcome in self.own)
+
+    @property
+    def reused(self) -> int:
+        """Rollouts of earlier arms that count for this one too."""
+        return len(self.every) - len(self.own)
 
     @property
     def replayable(self) -> bool:
@@ -70,6 +75,7 @@ class Tally:
     def _enter_one(self, step: int, result: DrawResult) -> None:
         arm = self.arms[step]
         arm.own.append(result.outcome)
+        arm.every.append(result.outcome)
         if result.matched is not None:
             arm.compared += 1
             arm.matches += result.matched
@@ -77,7 +83,7 @@ class Tally:
             arm.unsupported += 1
             self.unsupported[result.unsupported] += 1
         for later in range(step + 1, min(result.held_until or 0, self.steps - 1) + 1):
-            self.arms[later].reused.append(result.outcome)
+            self.arms[later].every.append(result.outcome)
         self.rollouts += 1
         self.policy_calls += result.policy_calls
 
@@ -87,18 +93,25 @@ class Tally:
 
     def guesses(self) -> NDArray[np.float64]:
         """Guess every v(k) from its own draws, shape (steps + 1,)."""
-        totals = np.array([sum(x for x in arm.own if x is not None) for arm in self.arms], dtype=float)
-        return guess(totals, self.drawn())
+        return guess(self._totals(), self.drawn())
+
+    def means(self) -> NDArray[np.float64]:
+        """Average every arm's own draws, ½ where there are none, shape (steps + 1,)."""
+        drawn = self.drawn()
+        return np.where(drawn > 0, self._totals() / np.maximum(drawn, 1.0), 0.5)
+
+    def _totals(self) -> NDArray[np.float64]:
+        return np.array([sum(x for x in arm.own if x is not None) for arm in self.arms], dtype=float)
 
     def mean_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) for a number of draws that was fixed beforehand."""
         arm = self.arms[step]
-        return bounded_mean([*arm.own, *arm.reused], alpha=alpha)
+        return bounded_mean(arm.every, alpha=alpha)
 
     def mean_sequence(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) whatever made the drawing stop."""
         arm = self.arms[step]
-        return bounded_sequence([*arm.own, *arm.reused], alpha=alpha)
+        return bounded_sequence(arm.every, alpha=alpha)
 
     def match_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound the probability that step `step`, decided again from its factual state, comes out the same."""

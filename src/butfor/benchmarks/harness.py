@@ -70,6 +70,7 @@ Benchmark: TypeAlias = Callable[[Settings], Report]
 
 BENCHMARKS: dict[str, str] = {
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
+    "speed:replay": "butfor.benchmarks.speed_replay:speed",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 

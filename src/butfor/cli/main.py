@@ -16,9 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VERBS: dict[str, str] = {
+    "demo": "record a failing support agent, find the step, write the report; no key, no network",
     "record": "run an agent once and keep what a replay needs",
+    "import": "read traces that other tools recorded",
     "replay": "run it again, untouched or changed",
+    "attribute": "say which step caused the outcome",
+    "runs": "list the recorded and imported runs, or show one",
+    "report": "show an answer, on the terminal or as one HTML file",
+    "doctor": "check the installation and the store",
     "bench": "run a published or planted comparison",
+    "graph": "check a causal graph, draw it, say whether an effect is identified",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""
 

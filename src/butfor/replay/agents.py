@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import os
 import site
 import sys
 import sysconfig
@@ -97,12 +99,17 @@ def code_of(module: ModuleType) -> dict[str, str]:
     if not file:
         return {}
     root = _root_of(module.__name__, Path(file))
-    files = {Path(file)}
-    for other in list(sys.modules.values()):
-        path = getattr(other, "__file__", None)
-        if path and Path(path).suffix == ".py" and Path(path).is_relative_to(root) and not is_installed(Path(path)):
-            files.add(Path(path))
-    return {str(path.relative_to(root)): canonical.digest_text(path.read_bytes()) for path in sorted(files)}
+    # Thousands of modules may be loaded: plain text comparison, where paths would cost a third of a second.
+    inside, installed = f"{root}{os.sep}", _installed()
+    files = {file} | {
+        path
+        for other in list(sys.modules.values())
+        if (path := getattr(other, "__file__", None))
+        and path.endswith(".py")
+        and path.startswith(inside)
+        and not path.startswith(installed)
+    }
+    return {os.path.relpath(path, root): _digest_of_file(path, Path(path).stat().st_mtime_ns) for path in sorted(files)}
 
 
 def check_signature(function: Callable[..., Any], name: str) -> None:
@@ -124,7 +131,17 @@ def _root_of(module_name: str, file: Path) -> Path:
     return file.parents[levels]
 
 
-def is_installed(path: Path) -> bool:
+def is_installed(path: str) -> bool:
     """Whether a source file belongs to the standard library or an installed package."""
-    places = [*site.getsitepackages(), sysconfig.get_paths()["stdlib"]]
-    return any(path.is_relative_to(place) for place in places)
+    return path.startswith(_installed())
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    return tuple(f"{place}{os.sep}" for place in (*site.getsitepackages(), sysconfig.get_paths()["stdlib"]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest_of_file(path: str, modified: int) -> str:
+    del modified  # part of the cache's key: an edited file is read again
+    return canonical.digest_text(Path(path).read_bytes())

@@ -32,6 +32,8 @@ R = TypeVar("R")
 
 EFFECTS = ("none", "read", "write")
 
+_PLAIN = frozenset({str, dict, list, int, float, bool, type(None)})
+
 
 def model(function: Callable[P, R], *, name: str | None = None) -> Callable[P, R]:
     """Wrap any callable that asks a model, so that each call is one policy decision.
@@ -159,7 +161,7 @@ def _sync_call(function: Any, begin: Any, start: Any) -> Any:
                     session.fail(verdict, error)
                     raise
             else:
-                if inspect.isawaitable(value):  # an async callable that does not look like one
+                if type(value) not in _PLAIN and inspect.isawaitable(value):  # async, but does not look like it
                     current.reset(token)
                     return _finish_later(value, verdict, session)
                 return session.finish(verdict, value)
@@ -221,13 +223,16 @@ def _async_call(function: Any, begin: Any, start: Any) -> Any:
 def _pack(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Json:
     """Say what a model call asks: its keyword arguments, or its only argument, or both kinds by name."""
     if not args:
-        return {key: _jsonable(value) for key, value in kwargs.items()}
+        # The call's own dictionary, where nothing in it needs another form: nobody else has it.
+        return kwargs if _is_plain(kwargs) else {key: _jsonable(value) for key, value in kwargs.items()}
     if len(args) == 1 and not kwargs and isinstance(args[0], dict):
         return args[0]
     return {"args": [_jsonable(value) for value in args], "kwargs": {k: _jsonable(v) for k, v in kwargs.items()}}
 
 
 def _unpack(function: Callable[..., Any], payload: Json, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if payload is kwargs:
+        return function(**kwargs)
     if not args:
         return function(**_restored(payload, kwargs))
     if len(args) == 1 and not kwargs and isinstance(args[0], dict):
@@ -246,6 +251,14 @@ def _restored(payload: dict[str, Json], kwargs: dict[str, Any]) -> dict[str, Any
 
 def _differs(new: Json, old: Any) -> bool:
     return new is not old and bool(new != _jsonable(old))
+
+
+def _is_plain(kwargs: dict[str, Any]) -> bool:
+    for value in kwargs.values():
+        kind = type(value)
+        if kind not in _PLAIN or (kind is list and value and type(value[0]) not in _PLAIN):
+            return False
+    return True
 
 
 def _jsonable(value: Any) -> Json:

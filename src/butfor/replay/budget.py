@@ -80,6 +80,7 @@ class Meter:
 
     def __post_init__(self) -> None:
         self.started = self.clock()
+        self._unlimited = self.budget == Budget(prices=self.budget.prices)
 
     @property
     def money(self) -> float | None:
@@ -108,8 +109,9 @@ class Meter:
         Raises:
             BudgetStop: It would exceed a limit.
         """
-        self._refuse_beyond()
-        self._refuse("policy_calls", self.policy_calls)
+        if not self._unlimited:
+            self._refuse_beyond()
+            self._refuse("policy_calls", self.policy_calls)
         self.policy_calls += 1
 
     def spend_tokens(self, prompt: int, completion: int) -> None:

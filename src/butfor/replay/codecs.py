@@ -27,19 +27,36 @@ class RecordedError(ButforError):
 
 
 def dump(value: Any) -> tuple[str, str]:
-    """Write an answer.
+    """Write an answer; see `dump_and_copy`."""
+    text, codec, _ = dump_and_copy(value)
+    return text, codec
+
+
+def dump_and_copy(value: Any) -> tuple[str, str, Any]:
+    """Write an answer, and read it back as a replay will serve it.
 
     Returns:
-        (JSON text, codec): plain values have the codec "", pydantic models and dataclasses their type's name.
+        (JSON text, codec, the object that the agent sees): plain values have the codec "", pydantic models and
+        dataclasses their type's name.
 
     Raises:
         NotRecordable: The value is neither JSON, nor a pydantic model, nor a dataclass.
     """
-    if isinstance(value, BaseModel):
-        return canonical.encode_exact(value.model_dump(mode="json", warnings=False)), _name(type(value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return canonical.encode_exact(TypeAdapter(type(value)).dump_python(value, mode="json")), _name(type(value))
-    return canonical.encode_exact(value), PLAIN
+    if type(value) not in _PLAIN_TYPES:
+        if isinstance(value, BaseModel):
+            return _typed(value, value.model_dump(mode="json", warnings=False))
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return _typed(value, TypeAdapter(type(value)).dump_python(value, mode="json"))
+    text, copy = canonical.encode_and_copy(value)
+    return text, PLAIN, copy
+
+
+_PLAIN_TYPES = frozenset({str, dict, list, int, float, bool, type(None)})
+
+
+def _typed(value: Any, document: Any) -> tuple[str, str, Any]:
+    text, codec = canonical.encode_exact(document), _name(type(value))
+    return text, codec, load(codec, text)
 
 
 def load(codec: str, text: str) -> Any:

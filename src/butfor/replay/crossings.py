@@ -12,7 +12,8 @@ from butfor.runs.requests import common_prefix
 
 Kind: TypeAlias = Literal["model", "tool", "now", "rng", "uuid", "ambient"]
 
-_quote = json.JSONEncoder(separators=(",", ":")).encode
+# Quotes one string in C; kinds, lanes, effects and digests are ours and never need it.
+_quote = json.encoder.encode_basestring_ascii
 
 
 @dataclass(slots=True)
@@ -67,11 +68,13 @@ class Crossing:
 
     def line(self) -> str:
         """Write the crossing as one line of JSON; the response is already text, so it is not quoted again."""
-        head = _quote([self.seq, self.kind, self.name, self.lane, self.occurrence, self.step, self.before, self.began])
-        rest = _quote([self.error, self.codec, self.effect, self.answered, self.seed, round(self.seconds, 6)])
+        error = "null" if self.error is None else f"[{_quote(self.error[0])},{_quote(self.error[1])}]"
         return (
-            f'{{"head":{head},"request":["{self.digest}",{"null" if self.base is None else self.base},{self.head},'
-            f'{_quote(self.middle)},{self.tail}],"response":{self.response or "null"},"rest":{rest}}}'
+            f'{{"head":[{self.seq},"{self.kind}",{_quote(self.name)},"{self.lane}",{self.occurrence},{self.step},'
+            f'{self.before},{self.began}],"request":["{self.digest}",{"null" if self.base is None else self.base},'
+            f'{self.head},{_quote(self.middle)},{self.tail}],"response":{self.response or "null"},"rest":[{error},'
+            f'{_quote(self.codec)},"{self.effect}","{self.answered}",{"null" if self.seed is None else self.seed},'
+            f"{self.seconds:.6f}]}}"
         )
 
 

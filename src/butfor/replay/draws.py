@@ -63,21 +63,37 @@ def recorded_noise(entropy: bytes, lane: Lane) -> int:
     return noise.seed_of(entropy, "ambient", lane.path, lane.crossings)
 
 
-def with_seed(payload: Json, seed: int) -> tuple[Json, bool]:
-    """Replace a request's seed, where it has one; nothing else of it changes.
+def has_seed(payload: Json) -> bool:
+    """Say whether a request carries a seed."""
+    return _seed_holder(payload) is not None
 
-    Returns:
-        (the request, whether it had a seed).
-    """
-    if isinstance(payload, dict):
-        if isinstance(payload.get("seed"), int):
-            return payload | {"seed": seed}, True
-        for inner in ("body", "kwargs"):
-            if isinstance(payload.get(inner), dict) and isinstance(payload[inner].get("seed"), int):
-                return payload | {inner: payload[inner] | {"seed": seed}}, True
-        for position, argument in enumerate(payload.get("args") or ()):
-            if isinstance(argument, dict) and isinstance(argument.get("seed"), int):
-                args = list(payload["args"])
-                args[position] = argument | {"seed": seed}
-                return payload | {"args": args}, True
-    return payload, False
+
+def with_seed(payload: Json, seed: int) -> Json:
+    """Replace a request's seed, where it has one; nothing else of it changes."""
+    place = _seed_holder(payload)
+    if place is None:
+        return payload
+    if not place:
+        return payload | {"seed": seed}
+    field, position = place
+    if position is None:
+        return payload | {field: payload[field] | {"seed": seed}}
+    args = list(payload[field])
+    args[position] = args[position] | {"seed": seed}
+    return payload | {field: args}
+
+
+def _seed_holder(payload: Json) -> tuple[()] | tuple[str, int | None] | None:
+    """Find what holds the seed: the request itself (), its body or keyword arguments, or one of its arguments."""
+    if not isinstance(payload, dict):
+        return None
+    if isinstance(payload.get("seed"), int):
+        return ()
+    for field in ("body", "kwargs"):
+        inner = payload.get(field)
+        if isinstance(inner, dict) and isinstance(inner.get("seed"), int):
+            return field, None
+    for position, argument in enumerate(payload.get("args") or ()):
+        if isinstance(argument, dict) and isinstance(argument.get("seed"), int):
+            return "args", position
+    return None

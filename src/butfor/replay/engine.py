@@ -76,6 +76,8 @@ async def drive(agent: Agent, task: Json, session: Session, *, time_limit: float
         raise
     except Exception as error:  # noqa: BLE001  whatever the user's agent raises is a result
         ending = _raised(error)
+    finally:
+        session.settle()
     return _latched(session) or ending
 
 

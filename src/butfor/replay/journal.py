@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from butfor import canonical
 from butfor.errors import CorruptRecord
-from butfor.replay.codecs import is_stream
 from butfor.replay.crossings import Crossing, read_line
 
 if TYPE_CHECKING:
@@ -221,8 +220,6 @@ def _mark_inner_steps(crossings: list[Crossing]) -> None:
 
 def _follow_open_streams(crossings: list[Crossing]) -> None:
     """Let what an agent did while a stream was still open follow that stream's step, which had no number yet."""
-    if not any(each.kind == "model" and is_stream(each.codec) for each in crossings):
-        return
     last: dict[str, int] = {}
     for crossing in sorted(crossings, key=lambda each: each.occurrence):
         if crossing.kind == "model":

@@ -97,6 +97,9 @@ def write_action(recorded: Json, action: Json) -> Json:
     calls = [part for part in short if not isinstance(part, str)]
     if isinstance(recorded, dict) and "status" in recorded and isinstance(recorded.get("body"), dict):
         return recorded | {"status": 200, "body": write_action(recorded["body"], action)}
+    if isinstance(recorded, dict) and "status" in recorded and (whole := _whole_of(recorded.get("events"))):
+        # The transport sends a whole answer as a stream where a stream is asked for.
+        return {"status": 200, "body": write_action(whole, action)}
     if isinstance(recorded, dict) and isinstance(recorded.get("choices"), list) and recorded["choices"]:
         choice = recorded["choices"][0] | {
             "message": _message(text, calls),
@@ -111,6 +114,14 @@ def write_action(recorded: Json, action: Json) -> Json:
     raise InputError(
         "the recorded answer is in a format of the agent's own, so the action must be a whole answer in that format"
     )
+
+
+def _whole_of(events: Json) -> Json:
+    """Join a streamed chat completion; None where the events are something else."""
+    chunks = [event for event in events or () if isinstance(event, dict)]
+    if not chunks or not isinstance(chunks[0].get("choices"), list):
+        return None
+    return chunks[0] | {"object": "chat.completion"} | _merge_chunks(chunks)
 
 
 def _is_tool(part: Json) -> bool:

@@ -10,7 +10,7 @@ from butfor import canonical, noise
 from butfor.errors import Abandoned, BudgetStop, ReplayDivergence, TransportFault, UnsupportedCall
 from butfor.replay import faults, reading
 from butfor.replay.crossings import Crossing, describe_difference
-from butfor.replay.draws import Seeds, recorded_noise, with_seed
+from butfor.replay.draws import Seeds, has_seed, recorded_noise, with_seed
 from butfor.replay.journal import digest_of, rebuild
 from butfor.replay.plan import import_by_name
 from butfor.replay.session import Live, Served, Session, text_and_digest
@@ -87,8 +87,8 @@ class RolloutSession(Session):
     def _serve(self, lane: Lane, recorded: Crossing, text: str) -> Served:
         lane.crossings += 1
         address = (recorded.lane, recorded.occurrence)
+        next(self._began)
         with self._lock:
-            self._began += 1
             forced = self.plan.forced.get(address)
             self.counts["held" if forced is None else "forced"] += 1
             if recorded.kind == "model":
@@ -155,12 +155,12 @@ class RolloutSession(Session):
             self.complete(ticket, forced.response, forced.codec)
             return forced
         crossing.answered = "policy"
-        ticket.payload = self._edit(lane, address, payload)
-        self._apply_policy(ticket)
-        seed = self._seeds.seed(digest_of(canonical.encode_exact(ticket.payload)), lane.path, crossing.occurrence)
-        if seed is not None:
-            ticket.payload, _ = with_seed(ticket.payload, seed)
-            crossing.seed = seed
+        if self.plan.edits:
+            ticket.payload = self._edit(lane, address, payload)
+        if self.plan.policies:
+            self._apply_policy(ticket)
+        if '"seed":' in text and has_seed(ticket.payload):
+            self._replace_seed(ticket)
         if self._meter is not None:
             try:
                 self._meter.take_call()
@@ -168,6 +168,14 @@ class RolloutSession(Session):
                 raise self.latch(stop) from None
         self.counts["policy"] += 1
         return ticket
+
+    def _replace_seed(self, ticket: Live) -> None:
+        crossing = ticket.crossing
+        changed = bool(self.plan.edits or self.plan.policies)
+        digest = digest_of(canonical.encode(ticket.payload)) if changed else crossing.digest
+        crossing.seed = self._seeds.seed(digest, crossing.lane, crossing.occurrence)
+        if crossing.seed is not None:
+            ticket.payload = with_seed(ticket.payload, crossing.seed)
 
     def _check_state(self, crossing: Crossing, recorded: Crossing | None, text: str) -> None:
         """Check that the changed step decides from the recorded state: all before it was held."""
@@ -339,7 +347,7 @@ class RolloutSession(Session):
             self.matched_until = recorded.step
 
     def _count_usage(self, crossing: Crossing) -> None:
-        if crossing.answered != "policy" or crossing.response is None:
+        if crossing.answered != "policy" or crossing.response is None or '"usage"' not in crossing.response:
             return
         prompt, completion = reading.read(canonical.decode(crossing.response)).usage
         self.usage[0] += prompt or 0

@@ -7,6 +7,7 @@ serves synchronous and asynchronous agents.
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -96,6 +97,8 @@ class Session(ABC):
         latched: The error that ended the session; every later boundary raises it again, caught or not.
         process: The process that may cross boundaries of this session.
         ambient: Whether module-level time and randomness are boundaries too (see `ambient`).
+        unsettled: What completes crossings that wait for what the agent does next. Under its lane, one that failed and
+            that a client may repeat by itself; under itself, a stream that is being read.
     """
 
     def __init__(self, *, first_seq: int = 0, ambient: bool = False) -> None:
@@ -106,7 +109,8 @@ class Session(ABC):
         self.ambient = ambient
         self.next_seq = first_seq
         self.steps = 0
-        self._began = 0
+        self.unsettled: dict[object, Callable[[], None]] = {}
+        self._began = itertools.count()
         # Threads of one agent finish crossings at the same time; counters and the list move together.
         # Reentrant, because a simulator that is asked under it may read the clock.
         self._lock = threading.RLock()
@@ -129,10 +133,10 @@ class Session(ABC):
 
     def finish(self, ticket: Live, value: Any) -> Any:
         """Complete a crossing with the answer; returns the answer as a replay will serve it."""
-        response, codec = codecs.dump(value)
+        # The agent gets what was read back from the text, so that it meets the same object in a replay.
+        response, codec, copy = codecs.dump_and_copy(value)
         self.complete(ticket, response, codec)
-        # What plain JSON can hold comes back from its text, so that the agent meets the same object in a replay.
-        return codecs.load(codec, response)
+        return copy
 
     def fail(self, ticket: Live, error: BaseException) -> None:
         """Complete a crossing with the error that it raised."""
@@ -171,11 +175,11 @@ class Session(ABC):
 
     def open_crossing(self, lane: Lane, kind: str, name: str, text: str, digest: str, effect: str) -> Crossing:
         """Number a crossing that begins now and express its request as a difference from the last of its lane."""
+        if lane in self.unsettled:
+            self.unsettled.pop(lane)()
         # Only model requests grow with the history; other kinds are stored whole.
         base, head, middle, tail = difference(lane.last if kind == "model" else None, text)
-        with self._lock:
-            began = self._began
-            self._began += 1
+        began = next(self._began)  # atomic: threads of one agent may begin crossings at the same time
         occurrence = lane.crossings
         lane.crossings += 1
         return Crossing(
@@ -188,6 +192,11 @@ class Session(ABC):
         inner = lane.enter(crossing.occurrence, inside_model=crossing.kind == "model" or lane.inside_model)
         return Live(crossing, lane, inner, payload, text, started=time.perf_counter())
 
+    def settle(self) -> None:
+        """Complete what still waits: the agent has ended."""
+        while self.unsettled:
+            self.unsettled.popitem()[1]()
+
     def latch(self, error: BaseException) -> BaseException:
         """End the session with this error, whatever the agent does about it; the first one stays."""
         if self.latched is None:
@@ -197,5 +206,5 @@ class Session(ABC):
 
 def text_and_digest(payload: Json) -> tuple[str, str]:
     """Write a request and hash it."""
-    text = canonical.encode_exact(payload)
+    text = canonical.encode(payload)
     return text, digest_of(text)

@@ -44,10 +44,10 @@ class _Chunks:
 
     def add(self, chunk: Any) -> Any:
         """Keep a chunk; returns it as a replay will serve it."""
-        text, codec = codecs.dump(chunk)
+        text, codec, copy = codecs.dump_and_copy(chunk)
         self._texts.append(text)
         self._codecs.append(codec)
-        return codecs.load(codec, text)
+        return copy
 
     def close(self) -> None:
         """Complete the crossing: the stream ended, or its consumer closed it."""

@@ -1,0 +1,247 @@
+"""`butfor import`: read the traces that are there already."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from butfor.cli import options
+from butfor.cli.progress import shown
+from butfor.errors import ButforError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from butfor.importers import Import, ImportReport, Opening
+    from butfor.runs import Run
+    from butfor.store import Store
+
+_LISTED = 8
+_HINTS = {
+    "request.messages: content was not captured": "turn on message capture in the instrumentation "
+    "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY) and record again",
+    "request: no span of the model call": "instrument the model client too, not only the agent framework",
+    "tools: no": "give the tool definitions when you replay",
+    "request.system": "the system prompt is not in this format; record the run with butfor to replay it",
+}
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...")
+@click.option("--format", "format_name", metavar="NAME", help="name the format instead of detecting it")
+@click.option("--out", metavar="FILE", help="write the runs here instead of into the store; - for standard output")
+@click.option("--as", "written_as", type=click.Choice(["butfor", "atif"]), default="butfor", help="form of --out")
+@click.option("--redact", is_flag=True, help="replace secrets and e-mail addresses before anything is stored")
+@click.option("--redact-rule", "rules", multiple=True, metavar="NAME=REGEX", help="a further rule (implies --redact)")
+@click.option("--keep", multiple=True, metavar="RULE", help="leave this standard rule out, such as email")
+@click.option("--redaction-key", metavar="TEXT", help="give equal secrets equal names across imports")
+@options.as_json
+def command(
+    paths: tuple[str, ...],
+    format_name: str | None,
+    out: str | None,
+    written_as: str,
+    redact: bool,
+    rules: tuple[str, ...],
+    keep: tuple[str, ...],
+    redaction_key: str | None,
+    as_json: bool,
+) -> int:
+    """Import traces: files, directories, or - for standard input.
+
+    The format is detected by content. Each step gets a replayability grade; what could not be placed is counted.
+    """
+    opening = _opening(redact or bool(rules) or redaction_key is not None, rules, keep, redaction_key)
+    reports: list[ImportReport] = []
+    failures: list[ButforError] = []
+    with _sink(out, written_as) as (save, ids), shown("steps read") as progress:
+        for source in _sources(paths):
+            try:
+                reports.append(_import(source, format_name, opening, save, progress))
+            except ButforError as error:
+                if len(paths) == 1 and not Path(paths[0]).is_dir():
+                    raise
+                failures.append(error)
+    if not reports:
+        raise failures[0] if failures else InputError("there is no file to import", where=", ".join(paths))
+    if as_json:
+        click.echo(json.dumps(_document(reports, failures, ids), indent=2), err=out == "-")
+    else:
+        _tell(reports, failures, ids, stored=out is None)
+    return 0
+
+
+def _opening(redact: bool, rules: Sequence[str], keep: Sequence[str], key: str | None) -> Opening:
+    from butfor.importers import Opening, redactor
+
+    if not redact:
+        return Opening()
+    secret = secrets.token_bytes(32) if key is None else key.encode("utf-8", "surrogateescape")
+    return Opening(cleaned=redactor(secret, extra=rules, without=keep))
+
+
+def _sources(paths: Sequence[str]) -> Iterator[str]:
+    for name in paths:
+        path = Path(name)
+        if name == "-" or not path.is_dir():
+            yield name
+            continue
+        for each in sorted(path.rglob("*")):
+            if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts):
+                yield str(each)
+
+
+def _open(source: str, format_name: str | None, opening: Opening) -> Import:
+    from butfor.importers import from_stream, import_file, import_input
+
+    if source == "-":
+        stream = from_stream(sys.stdin.buffer, "-", opening.limits)
+        return import_input(stream, format_name=format_name, opening=opening)
+    return import_file(Path(source), format_name=format_name, opening=opening)
+
+
+def _import(
+    source: str,
+    format_name: str | None,
+    opening: Opening,
+    save: Callable[[Run], None],
+    progress: Callable[[int, int], None],
+) -> ImportReport:
+    imported = _open(source, format_name, opening)
+    steps = 0
+    for run in imported.runs:
+        save(run)
+        steps += len(run.steps)
+        progress(steps, steps)
+    return imported.report()
+
+
+class _sink:  # noqa: N801  a context manager that reads as a function
+    """Where runs go: a file of JSON Lines, or the store; yields (save, the ids so far)."""
+
+    def __init__(self, out: str | None, written_as: str) -> None:
+        self._out = out
+        self._written_as = written_as
+        self._stream: IO[str] | None = None
+        self._store: Store | None = None
+        self._ids: list[str] = []
+
+    def __enter__(self) -> tuple[Callable[[Run], None], list[str]]:
+        if self._out is None:
+            from butfor.store import Store
+
+            self._store = Store.open()
+            return self._keep, self._ids
+        if self._out != "-":
+            try:
+                self._stream = Path(self._out).open("w", encoding="utf-8")
+            except OSError as error:
+                raise InputError(f"the output cannot be written ({error.strerror})", where=self._out) from None
+        return self._write, self._ids
+
+    def __exit__(self, *exception: object) -> None:
+        for opened in (self._stream, self._store):
+            if opened is not None:
+                opened.close()
+
+    def _write(self, run: Run) -> None:
+        from butfor import canonical, runs
+        from butfor.importers import to_atif
+
+        text = canonical.encode(to_atif(run)) if self._written_as == "atif" else runs.to_text(run)
+        print(text, file=self._stream or sys.stdout)
+        self._ids.append(run.run_id)
+
+    def _keep(self, run: Run) -> None:
+        assert self._store is not None
+        self._ids.append(save(run, self._store))
+
+
+def save(run: Run, store: Store) -> str:
+    """Store an imported run and return the id that it has there.
+
+    Importing a file again stores nothing new. Another run that has the same name, as thread and session names repeat
+    from file to file, is stored under a longer one.
+    """
+    from butfor import canonical
+
+    try:
+        store.save_run(run)
+        return run.run_id
+    except InputError:
+        stored = store.load_run(run.run_id)
+    if _content(stored) == _content(run):
+        return run.run_id
+    mark = canonical.digest_text(_content(run)).split(":")[-1][:8]
+    renamed = run.model_copy(update={"run_id": f"{run.run_id}-{mark}"})
+    with contextlib.suppress(InputError):  # stored before, from a file of another name
+        store.save_run(renamed)
+    return renamed.run_id
+
+
+def _content(run: Run) -> str:
+    """Write a run without the names of the files that it was read from."""
+    from butfor import runs
+
+    steps = tuple(
+        step.model_copy(update={"source": step.source and step.source.model_copy(update={"file": None})})
+        for step in run.steps
+    )
+    provenance = run.provenance.model_copy(update={"file": None, "digest": None})
+    return runs.to_text(run.model_copy(update={"steps": steps, "provenance": provenance}))
+
+
+def _document(reports: Sequence[ImportReport], failures: Sequence[ButforError], ids: Sequence[str]) -> object:
+    return {
+        "files": [report.to_json() for report in reports],
+        "not_imported": [str(error) for error in failures],
+        "run_ids": list(ids),
+    }
+
+
+def _tell(
+    reports: Sequence[ImportReport], failures: Sequence[ButforError], ids: Sequence[str], *, stored: bool
+) -> None:
+    for report in reports:
+        grades = ", ".join(f"{count} {label}" for label, count in report.grades.items())
+        click.echo(f"{report.file}: {report.format}, {report.runs} runs, {report.steps} steps ({grades})", err=True)
+        _list("missing", report.missing)
+        _list("ignored", report.ignored)
+        for problem in report.problems[:_LISTED]:
+            click.echo(f"  not read: {problem}", err=True)
+        if report.problem_count > _LISTED:
+            click.echo(f"  not read: {report.problem_count - _LISTED} more", err=True)
+    for error in failures:
+        click.echo(f"not imported: {error}", err=True)
+    if stored:
+        for run_id in ids[:_LISTED]:
+            click.echo(run_id)
+        if len(ids) > _LISTED:
+            click.echo(f"… {len(ids) - _LISTED} more: butfor runs", err=True)
+    _advise(reports, ids, stored=stored)
+
+
+def _list(word: str, counts: Mapping[str, int]) -> None:
+    for name, count in list(counts.items())[:_LISTED]:
+        click.echo(f"  {word}: {name} (×{count})", err=True)
+    if len(counts) > _LISTED:
+        click.echo(f"  {word}: {len(counts) - _LISTED} more (--json lists them)", err=True)
+
+
+def _advise(reports: Sequence[ImportReport], ids: Sequence[str], *, stored: bool) -> None:
+    """Say what to do next."""
+    replayable = any(report.grades.get("exact") or report.grades.get("approximate") for report in reports)
+    if stored and replayable and ids:
+        click.echo(f"next: butfor attribute {ids[0]}", err=True)
+    elif not replayable:
+        click.echo("next: these steps can be read, not replayed; see what is missing", err=True)
+    missing = [name for report in reports for name in report.missing]
+    for start, hint in _HINTS.items():
+        if any(name.startswith(start) for name in missing):
+            click.echo(f"hint: {hint}", err=True)

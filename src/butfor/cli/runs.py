@@ -1,0 +1,128 @@
+"""`butfor runs`: list the runs in the store, or show one of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from butfor.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from butfor.runs import Run, Step
+    from butfor.store import ArmSummary, ResultRecord, RunSummary
+
+
+@click.command("runs")
+@click.argument("run", required=False)
+@click.option("--limit", type=click.IntRange(1), help="show at most this many, the last stored first")
+@options.as_json
+def command(run: str | None, limit: int | None, as_json: bool) -> int:
+    """List the runs in the store, or show RUN (an id or its beginning): steps, grade, and what is missing."""
+    from butfor.store import Store
+
+    with Store.open() as store:
+        if run is None:
+            listed = store.list_runs(limit)
+            click.echo(json.dumps([_row(each) for each in listed], indent=2)) if as_json else _show_list(listed)
+            return 0
+        found = store.load_run(run)
+        arms, results = store.list_arms(found.run_id), store.list_results(found.run_id)
+    if as_json:
+        click.echo(json.dumps(_document(found, arms, results), indent=2))
+    else:
+        _show_run(found, arms, results)
+    return 0
+
+
+def _row(summary: RunSummary) -> dict[str, Any]:
+    grade = None if summary.grade is None else summary.grade.label
+    return dataclasses.asdict(summary) | {"grade": grade}
+
+
+def _show_list(listed: Sequence[RunSummary]) -> None:
+    console = _console()
+    if not listed:
+        console.print("no runs yet; record one: butfor record --agent module:function --input FILE")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("run", min_width=22, overflow="fold")
+    for name in ("recorded", "steps", "y", "grade"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("agent", no_wrap=True, overflow="ellipsis")
+    for each in listed:
+        table.add_row(*(Text(cell) for cell in _cells(each)))
+    console.print(table)
+
+
+def _cells(each: RunSummary) -> list[str]:
+    from butfor.report.visible import one_line
+
+    grade = each.grade.label if each.grade is not None else ""
+    return [
+        one_line(each.run_id, 80),
+        (each.recorded_at or "")[:16].replace("T", " "),
+        "" if each.steps is None else str(each.steps),
+        "" if each.outcome is None else f"{each.outcome:g}",
+        grade if each.complete else "unfinished",
+        one_line(each.agent or "", 60),
+    ]
+
+
+def _document(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultRecord]) -> dict[str, Any]:
+    grade = run.overall_grade
+    return {
+        "run_id": run.run_id,
+        "agent": run.provenance.agent,
+        "format": run.provenance.format,
+        "grade": grade.level.label,
+        "missing": list(grade.missing),
+        "outcome": None if run.outcome is None else {"value": run.outcome.value, "rule": run.outcome.rule},
+        "steps": [_step_document(step) for step in run.steps],
+        "arms": [dataclasses.asdict(each) for each in arms],
+        "results": [{"result_id": each.result_id, "kind": each.kind} for each in results],
+    }
+
+
+def _step_document(step: Step) -> dict[str, Any]:
+    return {
+        "step": step.index,
+        "agent": step.agent,
+        "lane": step.lane,
+        "calls": [call.name for call in step.tool_calls],
+        "grade": step.grade.level.label,
+        "missing": list(step.grade.missing),
+    }
+
+
+def _show_run(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultRecord]) -> None:
+    from butfor.report import print_run
+    from butfor.report.gathering import commands_of
+    from butfor.report.notes import notes_of
+    from butfor.report.visible import visible
+
+    missing = tuple(
+        f"Step {step.index} is graded {step.grade.level.label}: {'; '.join(step.grade.missing)}."
+        for step in run.steps
+        if step.grade.missing
+    )
+    console = _console()
+    print_run(run, console, notes=(*notes_of(run, None, None), *missing))
+    console.print()
+    for arm in arms:
+        console.print(Text(f"{arm.rollouts} rollouts of {visible(arm.arm)} (fingerprint {arm.fingerprint[:19]}…)"))
+    for result in results:
+        console.print(Text(f"answer {result.result_id} ({result.kind})"))
+    console.print(Text(f"$ {visible(commands_of(run)[1 if results else 0])}"))
+
+
+def _console() -> Console:
+    return Console(file=sys.stdout, highlight=False)

@@ -1,0 +1,338 @@
+"""Opens a file as records: JSON, JSON Lines, gzip or zstd of them, in any Unicode encoding, within limits."""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import gzip
+import hashlib
+import io
+import zlib
+from typing import IO, TYPE_CHECKING, BinaryIO, Protocol
+
+import zstandard
+
+from butfor.canonical import SCHEME
+from butfor.errors import InputError
+from butfor.importers.parsing import parse
+from butfor.importers.records import Record, unheard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from _typeshed import WriteableBuffer
+
+    from butfor.canonical import Json
+
+_BOMS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"))
+_HEAD = 1 << 16
+MIB = 1 << 20
+
+
+class Readable(Protocol):
+    """What bytes are read from."""
+
+    def read(self, count: int = -1, /) -> bytes:
+        """Read at most so many bytes; b"" at the end."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a file may ask of this machine.
+
+    Attributes:
+        document: Largest single JSON value, in bytes: a line, an archive member or a whole document.
+        expanded: Most bytes that a compressed file may become.
+        ratio: Most bytes out for one byte in, beyond the first 16 MiB. Real logs reach about 60 with zstd.
+    """
+
+    document: int = 512 * MIB
+    expanded: int = 64 * 1024 * MIB
+    ratio: int = 1000
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Input:
+    """Bytes that can be opened as often as asked.
+
+    Attributes:
+        name: File name, ``-`` for standard input.
+        size: In bytes.
+        digest: Tagged SHA-256.
+    """
+
+    name: str
+    opened: Callable[[], BinaryIO]
+    size: int
+    digest: str
+
+    def head(self, count: int = _HEAD) -> bytes:
+        """Return the first bytes."""
+        with self.opened() as stream:
+            return stream.read(count)
+
+
+def from_path(path: Path) -> Input:
+    """Return a file as input.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        size = path.stat().st_size
+    except OSError as error:
+        raise InputError(
+            f"the file cannot be read ({error.strerror})", where=str(path), fix="check its name and permissions"
+        ) from None
+    return Input(name=str(path), opened=lambda: path.open("rb"), size=size, digest=f"{SCHEME}:{digest}")
+
+
+def from_stream(stream: IO[bytes], name: str, limits: Limits) -> Input:
+    """Return a stream as input; it is held in memory, since it is read more than once.
+
+    Raises:
+        InputError: It is longer than `limits.document`.
+    """
+    data = stream.read(limits.document + 1)
+    if len(data) > limits.document:
+        raise InputError(
+            f"standard input is longer than {limits.document // MIB} MiB",
+            where=name,
+            fix="save it to a file and import the file, which is then streamed",
+        )
+    return from_bytes(data, name)
+
+
+def from_bytes(data: bytes, name: str) -> Input:
+    """Return bytes as input."""
+    digest = f"{SCHEME}:{hashlib.sha256(data).hexdigest()}"
+    return Input(name=name, opened=lambda: io.BytesIO(data), size=len(data), digest=digest)
+
+
+class TextRecords:
+    """Records of a JSON document or of JSON Lines.
+
+    Args:
+        source: The bytes.
+        limits: What they may ask of this machine.
+        cleaned: Applied to every value before anything else sees it (redaction).
+        progress: Told how many bytes were read.
+    """
+
+    def __init__(
+        self,
+        source: Input,
+        limits: Limits,
+        *,
+        cleaned: Callable[[Json], Json] = lambda value: value,
+        progress: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        self.digest: str | None = source.digest
+        self._source = source
+        self._limits = limits
+        self._cleaned = cleaned
+        self._progress = progress
+        self._document: list[Record] | None = None
+
+    def each(self, problem: Callable[[InputError], None] = unheard) -> Iterator[Record]:
+        """Read from the start."""
+        if self._document is None and not self._is_lines():
+            self._document = list(self._whole())
+        yield from self._lines(problem) if self._document is None else self._document
+
+    def _is_lines(self) -> bool:
+        """Say whether every line is a value of its own; a pretty-printed document indents its lines."""
+        head = b"".join(self._raw_lines(unheard, most=_HEAD))
+        lines = [line for line in head.splitlines() if line.strip()]
+        if len(lines) < 2:
+            return False
+        return any(line[:1] in (b"{", b"[") and _parses(line) for line in lines[:50]) or (
+            lines[0][:1] == b"{" and len(lines[0].strip()) > 1 and lines[1][:1] == b"{"
+        )
+
+    def _lines(self, problem: Callable[[InputError], None]) -> Iterator[Record]:
+        for number, line in enumerate(self._raw_lines(problem), start=1):
+            if not line.strip():
+                continue
+            where = f"{self._source.name}:{number}"
+            if len(line) > self._limits.document:
+                problem(InputError(f"the line is longer than {self._limits.document // MIB} MiB", where=where))
+                continue
+            try:
+                value = parse(line)
+            except ValueError as error:
+                problem(InputError(f"the line is {error}", where=where, fix="export the file again"))
+                continue
+            yield Record(value=self._cleaned(value), file=self._source.name, line=number)
+
+    def _whole(self) -> Iterator[Record]:
+        text = self._read_whole()
+        try:
+            value = self._cleaned(parse(text))
+        except ValueError as error:
+            hint = " (NUL bytes: UTF-16 without a byte-order mark?)" if b"\0" in text[:_HEAD] else ""
+            raise InputError(
+                f"the document is {error}{hint}", where=self._source.name, fix="export the file again, as UTF-8 JSON"
+            ) from None
+        yield from split(value, self._source.name)
+
+    def _read_whole(self) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        for line in self._raw_lines(unheard):
+            size += len(line)
+            if size > self._limits.document:
+                raise InputError(
+                    f"the document is larger than {self._limits.document // MIB} MiB",
+                    where=self._source.name,
+                    fix="turn it into JSON Lines, which are streamed: jq -c '.[]' FILE > FILE.jsonl",
+                )
+            parts.append(line)
+        return b"".join(parts)
+
+    def _raw_lines(self, problem: Callable[[InputError], None], *, most: int | None = None) -> Iterator[bytes]:
+        """Yield lines as UTF-8; a line beyond the limit is cut to just over it."""
+        read = 0
+        with self._source.opened() as raw:
+            stream = decompressed(raw, self._source, self._limits)
+            try:
+                for line in _utf8_lines(stream, self._limits.document):
+                    yield line
+                    read += len(line)
+                    self._progress(len(line))
+                    if most is not None and read >= most:
+                        return
+            except (OSError, EOFError, zlib.error, UnicodeError) as error:
+                broken = InputError(
+                    f"the file is cut off or damaged ({str(error)[:80]})",
+                    where=self._source.name,
+                    fix="what came before was read; export the file again for the rest",
+                )
+                if not read:
+                    raise broken from None
+                problem(broken)
+
+
+def split(value: Json, file: str, part: str | None = None) -> Iterator[Record]:
+    """Yield a document as one record, or the elements of a list of records.
+
+    A list of messages is one record: its elements mean nothing alone.
+    """
+    if isinstance(value, list) and value and not _is_conversation(value):
+        for position, element in enumerate(value):
+            yield Record(value=element, file=file, part=f"{part or ''}[{position}]")
+    else:
+        yield Record(value=value, file=file, part=part)
+
+
+def _is_conversation(values: list[Json]) -> bool:
+    first = values[0]
+    return isinstance(first, dict) and (isinstance(first.get("role"), str) or _is_langchain(first))
+
+
+def _is_langchain(value: dict[str, Json]) -> bool:
+    return value.get("type") in ("human", "ai", "system", "constructor") and ("content" in value or "data" in value)
+
+
+def _parses(line: bytes) -> bool:
+    try:
+        return isinstance(parse(line), dict | list)
+    except ValueError:
+        return False
+
+
+def _utf8_lines(stream: Readable, most: int) -> Iterator[bytes]:
+    head = stream.read(4)
+    wide = next((name for bom, name in _BOMS if head.startswith(bom)), None)
+    wide = wide or ("utf-16" if head.startswith(codecs.BOM_UTF16_BE) else None)
+    rejoined = _Rejoined(head.removeprefix(codecs.BOM_UTF8), stream)
+    if wide is not None:
+        text = io.TextIOWrapper(io.BufferedReader(rejoined), encoding=wide)
+        while chunk := text.readline(most + 1):
+            yield chunk.encode("utf-8", "surrogatepass")
+        return
+    buffered = io.BufferedReader(rejoined, buffer_size=1 << 18)
+    while line := buffered.readline(most + 1):
+        yield line
+        while len(line) > most and not line.endswith(b"\n"):  # pass over the rest of a line beyond the limit
+            line = buffered.readline(most + 1)
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream with the bytes that were looked at put back."""
+
+    def __init__(self, head: bytes, stream: Readable) -> None:
+        self._head = head
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer)
+        chunk = self._head[: len(view)] or self._stream.read(len(view))
+        self._head = self._head[len(view) :] if self._head else b""
+        view[: len(chunk)] = chunk
+        return len(chunk)
+
+
+def decompressed(raw: BinaryIO, source: Input, limits: Limits) -> Readable:
+    """Return the stream, opened where it is gzip or zstd; it refuses to grow beyond the limits."""
+    head = raw.read(4)
+    raw.seek(0)
+    if head.startswith(b"\x1f\x8b"):
+        return Bounded(gzip.GzipFile(fileobj=raw), source.name, source.size, limits)
+    if head == b"\x28\xb5\x2f\xfd":
+        return Bounded(Frames(raw), source.name, source.size, limits)
+    return raw
+
+
+class Frames:
+    """Decompressed zstd frames; damage shows as EOFError, as it does for gzip."""
+
+    def __init__(self, packed: IO[bytes] | bytes) -> None:
+        self._stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+
+    def read(self, count: int = -1, /) -> bytes:
+        """Read some bytes."""
+        try:
+            return self._stream.read(count)
+        except zstandard.ZstdError as error:
+            raise EOFError(str(error)) from None
+
+
+class Bounded:
+    """A decompressed stream that stops a bomb.
+
+    Args:
+        stream: The decompressed bytes.
+        name: The file's name.
+        size: Compressed bytes.
+        limits: The limits.
+    """
+
+    def __init__(self, stream: Readable, name: str, size: int, limits: Limits) -> None:
+        self._stream = stream
+        self._name = name
+        self._most = min(limits.expanded, max(16 * MIB, size * limits.ratio))
+        self._read = 0
+
+    def read(self, count: int = -1, /) -> bytes:
+        """Read some bytes.
+
+        Raises:
+            InputError: More came out than the limits allow.
+        """
+        chunk = self._stream.read(min(count, 1 << 20) if count >= 0 else self._most - self._read + 1)
+        self._read += len(chunk)
+        if self._read > self._most:
+            raise InputError(
+                f"the compressed content grows beyond {self._most // MIB} MiB, like a decompression bomb",
+                where=self._name,
+                fix="decompress it yourself if you trust it, then import the result",
+            )
+        return chunk
