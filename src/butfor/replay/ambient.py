@@ -30,7 +30,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from butfor import noise
-from butfor.replay.agents import is_installed
+from butfor.replay.code import is_installed
 from butfor.replay.lanes import Lane, at
 from butfor.replay.session import Served
 
