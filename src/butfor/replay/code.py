@@ -32,7 +32,7 @@ def code_of(module: ModuleType) -> dict[str, str]:
     if not file or not Path(file).is_file():
         return {}
     root = _root_of(module.__name__, Path(file))
-    files = _reachable(file, root)
+    files = _reachable({file, *_files_of(module.__name__, root)}, root)
     return {os.path.relpath(path, root): _read(path, _modified(path))[0] for path in sorted(files)}
 
 
@@ -51,10 +51,11 @@ def _root_of(module_name: str, file: Path) -> str:
     return str(file.parents[levels])
 
 
-def _reachable(start: str, root: str) -> set[str]:
+def _reachable(start: set[str], root: str) -> set[str]:
     # Beside an installed agent lie packages of others, which are no more its code than those of a user's environment.
-    mine = Path(start).relative_to(root).parts[0] if is_installed(start) else None
-    found, waiting = {start}, [start]
+    first = min(start)
+    mine = Path(first).relative_to(root).parts[0] if is_installed(first) else None
+    found, waiting = set(start), list(start)
     while waiting:
         path = waiting.pop()
         for name in _read(path, _modified(path))[1]:

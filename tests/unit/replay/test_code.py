@@ -11,7 +11,7 @@ from butfor.replay.code import code_of
 
 FILES = {
     "shop/__init__.py": "",
-    "shop/agent.py": "import json\nfrom . import prices\nfrom .deep.tools import look\ndef f(x):\n    import settings\n",
+    "shop/agent.py": "import json\nfrom . import prices\nfrom .deep.tools import look\ndef f(x): import settings\n",
     "shop/prices.py": "from shop.rates import RATE\n",
     "shop/rates.py": "RATE = 1\n",
     "shop/deep/__init__.py": "",
