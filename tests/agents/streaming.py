@@ -195,6 +195,31 @@ async def giving_up(task: Any) -> Any:
     return "no timeout"
 
 
+@butfor.tool(effect="none")
+async def look_long(seconds: float) -> str:
+    LIVE.append("long")
+    await asyncio.sleep(seconds)
+    return f"{seconds}"
+
+
+async def grouped(task: Any) -> Any:
+    """Lose the calls of a group because one of them fails, then make one of them again."""
+    said = await slow(prompt="first", seconds=0)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(look_long(0.2))
+            group.create_task(failing())
+    except* Refused as errors:
+        said += str(errors.exceptions[0])
+    return [said, await slow(prompt="second", seconds=0), await look_long(0.2)]
+
+
+@butfor.tool(effect="none")
+async def failing() -> str:
+    await asyncio.sleep(0.01)
+    raise Refused("failed")
+
+
 @butfor.model
 async def slow(*, prompt: str, seconds: float) -> str:
     LIVE.append(prompt)
@@ -204,5 +229,5 @@ async def slow(*, prompt: str, seconds: float) -> str:
 
 AGENTS = [
     consumed, closed_early, raising_midway, consumed_later, closed_early_later, raising_midway_later, typed_chunks,
-    typed_answers, dispatching, giving_up,
+    typed_answers, dispatching, giving_up, grouped,
 ]  # fmt: skip

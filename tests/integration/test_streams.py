@@ -108,3 +108,11 @@ def test_streams_are_read_like_whole_answers():
     assert reading.read(["he", "llo"]).text == "hello"
     forced = reading.write_action(chunks, {"tool": "t", "arguments": {"a": 1}})
     assert [(call.name, call.arguments) for call in reading.read(forced).calls] == [("t", {"a": 1})]
+
+
+def test_a_call_that_was_given_up_is_no_recorded_answer():
+    said = output(streaming.grouped, do.resample(1))
+    assert said == ["said firstfailed", "said second", "0.2"]
+    # The first of the two equal calls was held and given up again, the second has the recorded answer.
+    assert streaming.LIVE == ["second"]
+    assert output(streaming.grouped, do.resample(0))[2] == "0.2"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.replay.crossings import Crossing
-    from butfor.replay.journal import Journal
+    from butfor.replay.journal import AnswerKey, Journal
 
 
 class Simulator(Protocol):
@@ -137,23 +137,30 @@ class ToolAnswers:
             response, codec = codecs.dump(self._simulator(make).answer(name, canonical.decode(arguments)))
             self._note(crossing, arguments, response, by=make)
             return Answered("simulated", response, codec)
-        key = (name, crossing.digest, self._writes)
-        recorded = self._journal.answers.get(key)
-        # The steps inside a tool that is an agent itself are decided again, so its recorded answer is not its answer.
-        if recorded and name not in self._journal.agent_tools:
-            match = recorded[min(self._asked[key], len(recorded) - 1)]
-            self._asked[key] += 1
-            self._note(crossing, arguments, match.response or "null")
-            inside = self._journal.inside.get((match.lane, match.occurrence), ())
+        recorded = self._recorded_answer((name, crossing.digest, self._writes))
+        if recorded is not None:
+            self._note(crossing, arguments, recorded.response or "null")
+            inside = self._journal.inside.get((recorded.lane, recorded.occurrence), ())
             for each in inside:
                 if each.kind == "tool":
                     self._note(each, each.middle, each.response or "null")
-            return Answered("recorded", match.response, match.codec, match.error, tuple(inside))
+            return Answered("recorded", recorded.response, recorded.codec, recorded.error, tuple(inside))
         if self._may_run(name, effect):
             if is_write(effect):
                 self._write(crossing)
             return Answered("live")
         return None
+
+    def _recorded_answer(self, key: AnswerKey) -> Crossing | None:
+        recorded = self._journal.answers.get(key)
+        # The steps inside a tool that is an agent itself are decided again, so its recorded answer is not its answer.
+        if not recorded or key[0] in self._journal.agent_tools:
+            return None
+        match = recorded[min(self._asked[key], len(recorded) - 1)]
+        if match.error is not None and match.error[0] == codecs.CANCELLED:
+            return None  # the agent gave it up before there was an answer
+        self._asked[key] += 1
+        return match
 
     def may_run_inside_model(self, name: str, effect: str) -> bool:
         """Whether a tool that a live model call runs by itself may run."""

@@ -57,3 +57,12 @@ def test_a_recording_that_exits_is_replayed_exiting():
     kept = record_run(exiting, None, store=store, verify=False)
     assert (kept.ending.status, kept.ending.error) == ("raised", "SystemExit: bye")
     assert untouched_differences(load_journal(store, kept.run.run_id), wrap_agent(exiting)) == []
+
+
+def test_everything_works_where_a_loop_is_running_already():
+    async def notebook() -> Any:
+        store, run_id = recorded(later, None)
+        assert untouched_differences(load_journal(store, run_id), wrap_agent(later)) == []
+        return run(rollouts_of(later, store, run_id), do.resample(0), 2)
+
+    assert [each.status for each in asyncio.run(notebook())] == ["completed"] * 2
