@@ -1,5 +1,6 @@
 """Ambient boundaries: module-level time and randomness of agents that never heard of us."""
 
+import json
 import random
 import threading
 import time
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from butfor import do
+from butfor.cli.main import main
 from butfor.outcomes import score_of
 from butfor.replay import Job, RecordedSeeds, load_journal, record_run, untouched_differences, wrap_agent
 from butfor.replay.ambient import MOST_READINGS
@@ -120,6 +122,16 @@ def test_a_seed_of_the_agents_own_holds():
     _, kept = recorded(ambient.seeded)
     expected = [plain.random() for _ in range(2)]
     assert kept.ending.output == [*expected, np.random.RandomState(7).rand(), expected[1]]
+
+
+def test_the_command_line_records_it_too(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BUTFOR_HOME", str(tmp_path / "home"))
+    (tmp_path / "task.json").write_text("null")
+    command = ["record", "--agent", "tests.agents.ambient:agent", "--input", str(tmp_path / "task.json"), "--json"]
+    for more in (["--ambient"], []):
+        with pytest.raises(SystemExit):
+            main([*command, *more])
+        assert (json.loads(capsys.readouterr().out)["grade"] == "exact") == bool(more)
 
 
 def test_nothing_is_patched_before_and_after_and_others_pass_through():

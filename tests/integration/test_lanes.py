@@ -157,6 +157,18 @@ def test_a_child_process_may_not_touch_the_world(agent):
     assert (kept.ending.output, kept.ending.status) == ("refused", "completed")
 
 
+def forking_after_a_decision(task: Any) -> Any:
+    return [concurrent.ask(who="f", turn=0, seed=1), with_children("fork")]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_of_a_rollout_may_not_touch_the_world_either():
+    store, run_id = recorded(forking_after_a_decision, None)
+    [rollout] = run(rollouts_of(forking_after_a_decision, store, run_id, score=ANY), do.resample(0), 1)
+    assert isinstance(rollout.output, list)
+    assert rollout.output[1] == "refused"
+
+
 def test_outside_a_recording_children_act_as_always():
     assert with_children("spawn") == "ran"
 

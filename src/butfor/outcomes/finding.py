@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from butfor import canonical
 from butfor.errors import InputError, OutcomeError
 from butfor.outcomes.rules import RULES
-from butfor.replay.agents import code_of
+from butfor.replay.code import code_of
 from butfor.replay.jobs import Score
 from butfor.replay.plan import import_by_name
 

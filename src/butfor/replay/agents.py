@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import os
-import site
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import butfor
 from butfor import canonical
 from butfor.errors import AgentError, InputError
+from butfor.replay.code import code_of
 from butfor.replay.plan import import_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import ModuleType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,26 +89,6 @@ def wrap_agent(function: Callable[..., Any]) -> Agent:
     return Agent(name=name if importable else None, function=function, code={} if module is None else code_of(module))
 
 
-def code_of(module: ModuleType) -> dict[str, str]:
-    """Hash the user's own source files: the module's, and those of modules under the same root that it has loaded."""
-    file = getattr(module, "__file__", None)
-    if not file:
-        return {}
-    root = _root_of(module.__name__, Path(file))
-    # Thousands of modules may be loaded: plain text comparison, where paths would cost a third of a second.
-    inside, installed = f"{root}{os.sep}", _installed()
-    files = {file} | {
-        path
-        for other in list(sys.modules.values())
-        if (path := getattr(other, "__file__", None))
-        and path.endswith(".py")
-        and path.startswith(inside)
-        and not path.startswith(installed)
-        and not (path.startswith(_OURS) and not path.startswith(_OUR_AGENTS))
-    }
-    return {os.path.relpath(path, root): _digest_of_file(path, Path(path).stat().st_mtime_ns) for path in sorted(files)}
-
-
 def check_signature(function: Callable[..., Any], name: str) -> None:
     """Refuse a callable that does not take one input.
 
@@ -126,29 +101,3 @@ def check_signature(function: Callable[..., Any], name: str) -> None:
         raise AgentError(f"the agent {name} does not take one input ({error})", fix="write it as f(input)") from None
     except ValueError:
         return
-
-
-def _root_of(module_name: str, file: Path) -> Path:
-    levels = module_name.count(".") + (file.name == "__init__.py")
-    return file.parents[levels]
-
-
-# In a checkout the demo's agent lies beside our own code, which is no part of an agent: rollouts carry its version.
-_OURS = f"{Path(butfor.__file__).parent}{os.sep}"
-_OUR_AGENTS = f"{_OURS}demo{os.sep}"
-
-
-@functools.cache
-def _installed() -> tuple[str, ...]:
-    return tuple(f"{place}{os.sep}" for place in (*site.getsitepackages(), sysconfig.get_paths()["stdlib"]))
-
-
-@functools.lru_cache(maxsize=4096)
-def _digest_of_file(path: str, modified: int) -> str:
-    del modified  # part of the cache's key: an edited file is read again
-    return canonical.digest_text(Path(path).read_bytes())
-
-
-def is_installed(path: Path) -> bool:
-    """Whether a source file belongs to the standard library or an installed package."""
-    return str(path).startswith(_installed())

@@ -27,11 +27,10 @@ import sys
 import threading
 import time
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from butfor import noise
-from butfor.replay.agents import is_installed
+from butfor.replay.code import is_installed
 from butfor.replay.lanes import Lane, at
 from butfor.replay.session import Served
 
@@ -243,7 +242,7 @@ def _install() -> None:
 def _is_users(module: ModuleType) -> bool:
     """Whether `from time import time` in this module is the user's: libraries keep what they imported."""
     file = getattr(module, "__file__", None)
-    return bool(file) and not module.__name__.startswith(_OURS) and not is_installed(Path(str(file)))
+    return bool(file) and not module.__name__.startswith(_OURS) and not is_installed(str(file))
 
 
 def _rebind(module: ModuleType, name: str, plain: Any, ours: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from butfor.runs import (
     PartRef,
     Provenance,
     Replayability,
+    Request,
     RequestChain,
     Run,
     Sampling,
@@ -65,11 +67,14 @@ def assemble(
     # A rollout that was cut short may lack numbers in between; a run numbers its steps without gaps.
     numbers = {each.step: i for i, each in enumerate(models)}
     chain = RequestChain()
+    in_lane = Counter(each.lane for each in models)
     steps = []
     for index, model in enumerate(models):
         text = rebuild(model, table)
         tools = _tools_of(crossings, model)
-        steps.append(_step(index, model, text, tools, chain, journal))
+        # A lane of one step is a call in a task of its own: it continues the history of whoever awaited it.
+        line = model.lane if in_lane[model.lane] > 1 else _ancestry(model.lane)[:2][-1]
+        steps.append(_step(index, model, tools, chain.add_text(text, line=line), journal, text))
     return Run(
         run_id=run_id,
         task=Value.of(journal.header.get("input")),
@@ -88,7 +93,7 @@ def assemble(
     )
 
 
-def _step(index: int, model: Crossing, text: str, tools: list[Crossing], chain: RequestChain, journal: Journal) -> Step:
+def _step(index: int, model: Crossing, tools: list[Crossing], kept: Request, journal: Journal, text: str) -> Step:
     request = canonical.decode(text)
     response = None if model.response is None else canonical.decode(model.response)
     action = reading.read(response)
@@ -97,7 +102,7 @@ def _step(index: int, model: Crossing, text: str, tools: list[Crossing], chain: 
         index=index,
         agent=model.name,
         lane=model.lane,
-        request=chain.add_text(text, line=model.lane),
+        request=kept,
         sampling=sampling_of(request),
         parts=(*_said(model, action, response), *_done(action, tools)),
         response=Value(model.response or "null"),

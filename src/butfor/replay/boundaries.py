@@ -20,9 +20,10 @@ from butfor.replay import codecs
 from butfor.replay.ambient import real_time
 from butfor.replay.lanes import Lane, current, here
 from butfor.replay.session import Live, Served
+from butfor.replay.streams import async_stream, sync_stream, until_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Callable
 
     from butfor.canonical import Json
 
@@ -129,9 +130,9 @@ def _wrapped(
         return unpack(ticket.policy or function, ticket.payload, args, kwargs)
 
     if inspect.isasyncgenfunction(function):
-        driver: Any = _async_stream(function, begin, start)
+        driver: Any = async_stream(function, begin, start)
     elif inspect.isgeneratorfunction(function):
-        driver = _sync_stream(function, begin, start)
+        driver = sync_stream(function, begin, start)
     elif _is_async(function):
         driver = _async_call(function, begin, start)
     else:
@@ -192,6 +193,8 @@ def _async_call(function: Any, begin: Any, start: Any) -> Any:
             return await function(*args, **kwargs)
         verdict = begin(lane, args, kwargs)
         if type(verdict) is Served:
+            if verdict.is_cancelled:
+                await until_cancelled(verdict, lane)
             return verdict.deliver()
         session = lane.session
         while True:
@@ -212,87 +215,6 @@ def _async_call(function: Any, begin: Any, start: Any) -> Any:
             await asyncio.sleep(pause)
 
     return call
-
-
-def _sync_stream(function: Any, begin: Any, start: Any) -> Any:
-    def call(*args: Any, **kwargs: Any) -> Iterator[Any]:
-        lane = here()
-        if lane is None:
-            yield from function(*args, **kwargs)
-            return
-        verdict = begin(lane, args, kwargs)
-        if type(verdict) is Served:
-            yield from verdict.deliver()
-            return
-        chunks: list[Json] = []
-        stream = start(verdict, args, kwargs)
-        try:
-            while True:
-                # The inner lane is entered only while the stream computes, never while its consumer does.
-                token = current.set(verdict.inner)
-                try:
-                    chunk = next(stream)
-                except StopIteration:
-                    break
-                finally:
-                    current.reset(token)
-                chunks.append(_as_served(chunk))
-                yield chunks[-1]
-        except GeneratorExit:
-            stream.close()
-            _finish_stream(verdict, lane, chunks)
-            raise
-        except BaseException as error:
-            lane.session.fail(verdict, error)
-            raise
-        _finish_stream(verdict, lane, chunks)
-
-    return call
-
-
-def _async_stream(function: Any, begin: Any, start: Any) -> Any:
-    async def call(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        lane = here()
-        if lane is None:
-            async for chunk in function(*args, **kwargs):
-                yield chunk
-            return
-        verdict = begin(lane, args, kwargs)
-        if type(verdict) is Served:
-            for chunk in verdict.deliver():
-                yield chunk
-            return
-        chunks: list[Json] = []
-        stream = start(verdict, args, kwargs)
-        try:
-            while True:
-                token = current.set(verdict.inner)
-                try:
-                    chunk = await anext(stream)
-                except StopAsyncIteration:
-                    break
-                finally:
-                    current.reset(token)
-                chunks.append(_as_served(chunk))
-                yield chunks[-1]
-        except GeneratorExit:
-            await stream.aclose()
-            _finish_stream(verdict, lane, chunks)
-            raise
-        except BaseException as error:
-            lane.session.fail(verdict, error)
-            raise
-        _finish_stream(verdict, lane, chunks)
-
-    return call
-
-
-def _as_served(chunk: Json) -> Json:
-    return canonical.decode(canonical.encode_exact(chunk))
-
-
-def _finish_stream(ticket: Live, lane: Lane, chunks: list[Json]) -> None:
-    lane.session.complete(ticket, canonical.encode_exact(chunks), codecs.STREAM)
 
 
 # Requests: from a call's arguments to one JSON value, and back where an operation changed it.

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from butfor import canonical
 from butfor.errors import ButforError, CorruptRecord, NotRecordable
 
+CANCELLED = "asyncio.exceptions:CancelledError"
+
+if TYPE_CHECKING:
+    from butfor.canonical import Json
+
 PLAIN = ""
 STREAM = "stream"
+STREAM_OF = "stream="
+"""Begins the codec of a stream with typed chunks: the types, and which chunk is of which."""
 
 
 class RecordedError(ButforError):
@@ -62,6 +69,35 @@ def load(codec: str, text: str) -> Any:
     """
     value = canonical.decode(text)
     if codec in (PLAIN, STREAM):
+        return value
+    if codec.startswith(STREAM_OF):
+        kinds = canonical.decode(codec[len(STREAM_OF) :])
+        return [_build(kinds[0][i], chunk) for i, chunk in zip(kinds[1], value, strict=False)]
+    return _build(codec, value)
+
+
+def stream_codec(codecs: list[str]) -> str:
+    """Return the codec of a stream whose chunks have these; "stream" where all are plain."""
+    kinds = list(dict.fromkeys(codecs))
+    if kinds in ([], [PLAIN]):
+        return STREAM
+    place = {kind: i for i, kind in enumerate(kinds)}
+    return STREAM_OF + canonical.encode([kinds, [place[each] for each in codecs]])
+
+
+def stream_like(codec: str, count: int) -> str:
+    """Return the codec of another stream of `count` chunks; plain where its chunks are of several types."""
+    kinds = canonical.decode(codec[len(STREAM_OF) :])[0] if codec.startswith(STREAM_OF) else []
+    return stream_codec(kinds * count) if len(kinds) == 1 else STREAM
+
+
+def is_stream(codec: str) -> bool:
+    """Whether an answer came in chunks."""
+    return codec == STREAM or codec.startswith(STREAM_OF)
+
+
+def _build(codec: str, value: Json) -> Any:
+    if codec == PLAIN:
         return value
     kind = _find(codec)
     if kind is None:

@@ -34,7 +34,7 @@ class Crossing:
         head: Characters from the start of the base's text.
         middle: The text in between.
         tail: Characters from the end of the base's text.
-        response: JSON text of the answer; None where it raised.
+        response: JSON text of the answer; None where it raised, except in a stream, whose first chunks it is.
         error: `(module:qualname, message)` of what it raised.
         codec: How the response becomes the object that the agent sees: "" plain JSON, "stream", or "module:qualname".
         effect: A tool's declared effect.
@@ -94,7 +94,8 @@ def read_line(text: str, *, where: str) -> Crossing:
     except (ValueError, KeyError, TypeError, IndexError) as problem:
         raise CorruptRecord(f"the journal is corrupt ({type(problem).__name__}: {problem})", where=where) from None
     # The response is cut out of the line, not printed again: the agent must be served the very text.
-    crossing.response = None if error else _response_of(text, where)
+    # Only a stream has both an answer, which came first, and an error.
+    crossing.response = None if error and not crossing.codec.startswith("stream") else _response_of(text, where)
     return crossing
 
 

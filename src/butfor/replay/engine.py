@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from butfor import canonical
 from butfor.errors import (
@@ -23,12 +24,14 @@ from butfor.replay.lanes import current, root_task
 from butfor.replay.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from butfor.canonical import Json
     from butfor.replay.agents import Agent
     from butfor.replay.rollout import RolloutSession
     from butfor.replay.session import Session
+
+T = TypeVar("T")
 
 Status: TypeAlias = Literal["completed", "raised", "timeout", "unsupported", "diverged", "budget", "transport"]
 
@@ -51,6 +54,16 @@ class Ending:
     output: Json = None
     error: str | None = None
     cause: BaseException | None = field(default=None, compare=False, repr=False)
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine from synchronous code, also where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="butfor-loop") as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 async def drive(agent: Agent, task: Json, session: Session, *, time_limit: float | None = None) -> Ending:

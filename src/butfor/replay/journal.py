@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,6 +65,7 @@ class Journal:
                 )
             crossings.append(crossing)
         _mark_inner_steps(crossings)
+        _follow_open_streams(crossings)
         return cls(header=header, crossings=tuple(crossings), footer=footer)
 
     @property
@@ -75,6 +77,16 @@ class Journal:
     def by_address(self) -> dict[tuple[str, int], Crossing]:
         """Crossings by (lane, occurrence)."""
         return {(crossing.lane, crossing.occurrence): crossing for crossing in self.crossings}
+
+    @cached_property
+    def inside(self) -> dict[tuple[str, int], list[Crossing]]:
+        """What was crossed inside a tool call, at any depth, by the call's (lane, occurrence)."""
+        return _inside(self.crossings)
+
+    @cached_property
+    def agent_tools(self) -> frozenset[str]:
+        """Tools that are agents themselves: steps were made inside their calls."""
+        return frozenset(each.name for each in self.crossings if each.kind == "tool" and each.last_inner >= 0)
 
     @cached_property
     def steps(self) -> tuple[Crossing, ...]:
@@ -177,11 +189,6 @@ def after_write(writes: str, tool: str, digest: str) -> str:
     return sha256(f"{writes}|{len(tool)}:{tool}|{digest}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_inside(lane: str, outer: str) -> bool:
-    """Whether a lane is another one, or was spawned or entered from it."""
-    return lane == outer or lane.startswith((outer + ".", outer + "/"))
-
-
 def frame_of(lane: str) -> str:
     """Return the crossing that a lane runs inside, as "0/5"; "0" for the agent's own and all that it spawned.
 
@@ -192,11 +199,30 @@ def frame_of(lane: str) -> str:
     return lane if end < 0 else lane[:end]
 
 
+def _inside(crossings: Iterable[Crossing]) -> dict[tuple[str, int], list[Crossing]]:
+    found: dict[tuple[str, int], list[Crossing]] = defaultdict(list)
+    for crossing in crossings:
+        for frame in _FRAME.finditer(crossing.lane):
+            found[crossing.lane[: frame.start()], int(frame[1])].append(crossing)
+    return found
+
+
+_FRAME = re.compile(r"/(\d+)")
+
+
 def _mark_inner_steps(crossings: list[Crossing]) -> None:
-    models = [crossing for crossing in crossings if crossing.kind == "model" and "/" in crossing.lane]
-    if not models:
-        return
+    inside = _inside(each for each in crossings if each.kind == "model")
     for crossing in crossings:
         if crossing.kind == "tool":
-            inner = f"{crossing.lane}/{crossing.occurrence}"
-            crossing.last_inner = max((each.step for each in models if is_inside(each.lane, inner)), default=-1)
+            models = inside.get((crossing.lane, crossing.occurrence), ())
+            crossing.last_inner = max((each.step for each in models), default=-1)
+
+
+def _follow_open_streams(crossings: list[Crossing]) -> None:
+    """Let what an agent did while a stream was still open follow that stream's step, which had no number yet."""
+    last: dict[str, int] = {}
+    for crossing in sorted(crossings, key=lambda each: each.occurrence):
+        if crossing.kind == "model":
+            last[crossing.lane] = max(crossing.step, last.get(crossing.lane, -1))
+        else:
+            crossing.step = max(crossing.step, last.get(crossing.lane, -1))

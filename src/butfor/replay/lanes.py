@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from contextvars import Context
     from types import TracebackType
 
+    from butfor.canonical import Json
     from butfor.replay.ambient import Noise
     from butfor.replay.session import Session
 
@@ -45,13 +46,14 @@ class Lane:
             has ended; -1 before any.
         inside_model: Whether this is the inside of a model call, whose own crossings belong to that call.
         last: Sequence number and text of its last model request, for storing differences.
+        edits: (original, edited) requests whose history a rollout changed, in the order of the changes.
         parent: The lane that spawned it; None for a root and for the inside of a crossing.
         noise: Its ambient randomness, where it drew any (see `ambient`).
         clock: The lane of its ambient readings of the time, since its last crossing.
     """
 
     __slots__ = (
-        "clock", "crossings", "inside_model", "last", "noise", "parent", "path", "session", "spawned", "step",
+        "clock", "crossings", "edits", "inside_model", "last", "noise", "parent", "path", "session", "spawned", "step",
     )  # fmt: skip
 
     def __init__(
@@ -70,7 +72,8 @@ class Lane:
         self.parent = parent
         self.crossings = 0
         self.spawned: dict[str, int] | None = None
-        self.last: tuple[int, str] | None = None
+        self.last: tuple[int, str] | None = None if parent is None else parent.last
+        self.edits: tuple[tuple[Json, Json], ...] = () if parent is None else parent.edits
         self.noise: Noise | None = None
         self.clock: Lane | None = None
 
@@ -91,10 +94,13 @@ class Lane:
         """Tell the spawner that this part is over: what it does from now on follows the steps that were made here.
 
         Without this, an agent that awaits each model call in a task or thread of its own (`wait_for`, `to_thread`)
-        would have observations that follow no step.
+        would have observations that follow no step, and histories that begin anew with each request.
         """
-        if self.parent is not None and self.parent.step < self.step:
-            self.parent.step = self.step
+        spawner = self.parent
+        if spawner is not None and spawner.step < self.step:
+            spawner.step = self.step
+            spawner.last = self.last
+            spawner.edits += tuple(each for each in self.edits if each not in spawner.edits)
 
     def enter(self, occurrence: int, *, inside_model: bool) -> Lane:
         """Return the lane of what runs inside a crossing of this one."""
@@ -219,7 +225,8 @@ def root_task(function: Callable[[Any], Any], argument: Any, lane: Lane) -> asyn
 def _create_task_in_lane(loop: Any, coro: Any, *, context: Context | None = None, **rest: Any) -> Any:
     # The spawner's lane is that of the given context where one is given, as with asyncio.Runner.run(context=...).
     lane = at() if context is None else context.get(current)
-    if lane is None:
+    # An event loop closes forgotten asynchronous generators in tasks that start whenever it comes to that.
+    if lane is None or type(coro).__name__ == "async_generator_athrow":
         return _create_task(loop, coro, context=context, **rest)
     child = lane.spawn()
     if context is None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.errors import InputError, NotFound
-from butfor.replay import do, reading
+from butfor.errors import CorruptRecord, InputError, NotFound
+from butfor.replay import codecs, do, reading
 from butfor.replay.session import Served
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def compile_plan(journal: Journal, intervention: do.Intervention) -> Plan:
         hold = min(hold, operation.step + isinstance(operation, do.Observation))
         match operation:
             case do.Action():
-                forced[address] = _forced_action(step, operation.action.get())
+                forced[address] = _forced_action(step, operation)
             case do.Observation():
                 tool = _called_tool(journal, operation)
-                forced[tool.lane, tool.occurrence] = Served(canonical.encode_exact(operation.value.get()), "")
+                forced[tool.lane, tool.occurrence] = _in_place_of(tool, operation, operation.value.get())
             case do.Context():
                 edits[address] = _edit(operation.edit.get())
             case do.Policy():
@@ -101,9 +101,27 @@ def import_by_name(name: str, *, what: str) -> Any:
     return found
 
 
-def _forced_action(step: Crossing, action: Json) -> Served:
+def _forced_action(step: Crossing, operation: do.Action) -> Served:
     recorded = canonical.decode(step.response) if step.response else None
-    return Served(canonical.encode_exact(reading.write_action(recorded, action)), step.codec)
+    return _in_place_of(step, operation, reading.write_action(recorded, operation.action.get()))
+
+
+def _in_place_of(crossing: Crossing, operation: do.Operation, value: Json) -> Served:
+    """Answer in the type of the recorded answer, which the agent's code goes on with."""
+    codec = crossing.codec
+    if codecs.is_stream(codec):
+        value = value if isinstance(value, list) else [value]
+        codec = codecs.stream_like(codec, len(value))
+    served = Served(canonical.encode_exact(value), codec)
+    try:
+        served.deliver()
+    except CorruptRecord as error:
+        raise InputError(
+            f"the value of {operation.name}({operation.step}) cannot stand for the answer of {crossing.name!r} "
+            f"({error.what})",
+            fix="give the JSON form of that type",
+        ) from None
+    return served
 
 
 def _called_tool(journal: Journal, operation: do.Observation) -> Crossing:

@@ -1,7 +1,8 @@
 """What a model's answer says, in whatever format it came.
 
-Known formats: OpenAI Chat Completions (whole and streamed), OpenAI Responses, Anthropic Messages, a plain string, and
-`{"status", "body" | "events"}` around any of them, as the HTTP transport keeps it. Anything else is one opaque action.
+Known formats: OpenAI Chat Completions (whole and streamed), OpenAI Responses, Anthropic Messages, a plain string or a
+stream of strings, and `{"status", "body" | "events"}` around any of them, as the HTTP transport keeps it. Anything else
+is one opaque action.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def read(response: Json) -> Reading:
     """Read an answer."""
     if isinstance(response, str):
         return Reading(text=response)
+    if isinstance(response, list) and response:
+        return _of_stream(response)
     if isinstance(response, dict):
         if "status" in response and ("body" in response or "events" in response):
             return _of_http(response)
@@ -86,6 +89,8 @@ def write_action(recorded: Json, action: Json) -> Json:
     short = action if isinstance(action, list) else [action]
     if isinstance(recorded, str) and isinstance(action, str):
         return action
+    if isinstance(recorded, list) and isinstance(action, list) and not any(_is_tool(part) for part in action):
+        return action  # the chunks of a whole stream
     if not short or not all(isinstance(part, str) or _is_tool(part) for part in short):
         return action
     text = "\n".join(part for part in short if isinstance(part, str)) or None
@@ -103,6 +108,9 @@ def write_action(recorded: Json, action: Json) -> Json:
         return recorded | {"choices": [choice]}
     if isinstance(recorded, dict) and (recorded.get("role") == "assistant" or "tool_calls" in recorded):
         return _message(text, calls)
+    stream = _write_stream(recorded, text, calls) if isinstance(recorded, list) else None
+    if stream is not None:
+        return stream
     raise InputError(
         "the recorded answer is in a format of the agent's own, so the action must be a whole answer in that format"
     )
@@ -132,6 +140,31 @@ def _message(text: str | None, calls: list[Json]) -> Json:
             for i, call in enumerate(calls)
         ]
     return message
+
+
+def _is_chunk(part: Json) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("choices"), list)
+
+
+def _of_stream(chunks: list[Json]) -> Reading:
+    if all(isinstance(chunk, str) for chunk in chunks):
+        return Reading(text="".join(chunks))
+    if all(_is_chunk(chunk) for chunk in chunks):
+        return _of_chat(_merge_chunks(chunks))
+    return Reading(known=False, opaque=chunks)
+
+
+def _write_stream(recorded: list[Json], text: str | None, calls: list[Json]) -> list[Json] | None:
+    """Write an action as the only chunk of a stream; None where the chunks are of the agent's own format."""
+    if recorded and _is_chunk(recorded[0]):
+        delta = _message(text, calls)
+        for i, call in enumerate(delta.get("tool_calls") or ()):
+            call["index"] = i
+        choice = {"index": 0, "delta": delta, "finish_reason": "tool_calls" if calls else "stop"}
+        return [recorded[0] | {"choices": [choice]}]
+    if not calls and all(isinstance(chunk, str) for chunk in recorded):
+        return [text]
+    return None
 
 
 def _of_http(response: dict[str, Any]) -> Reading:

@@ -20,7 +20,7 @@ from butfor.replay.agents import Agent, check_signature, find_agent, wrap_agent
 from butfor.replay.ambient import Routed
 from butfor.replay.assemble import assemble
 from butfor.replay.draws import RecordedSeeds
-from butfor.replay.engine import Ending, check_held, drive
+from butfor.replay.engine import Ending, check_held, drive, run_to_end
 from butfor.replay.journal import Journal, footer_line
 from butfor.replay.lanes import Wrapped
 from butfor.replay.plan import compile_plan
@@ -93,7 +93,7 @@ def record_run(
     recording = store.open_recording(run_id, header)
     session = RecordingSession(recording.append, entropy=bytes.fromhex(str(header["entropy"])), ambient=ambient)
     with Wrapped(), Routed(on=ambient):
-        ending = asyncio.run(drive(found, task, session))
+        ending = run_to_end(drive(found, task, session))
     recording.append(footer_line({"status": ending.status, "output": ending.output, "error": ending.error}))
     recording.finish()
     journal = load_journal(store, run_id)
@@ -145,7 +145,7 @@ def untouched_differences(journal: Journal, agent: Agent) -> list[str]:
             *(f"two at the same time: {each}" for each in together if each and each != alone),
         ]
 
-    return asyncio.run(all_three())
+    return run_to_end(all_three())
 
 
 async def _untouched(journal: Journal, agent: Agent) -> str | None:

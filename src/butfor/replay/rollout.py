@@ -45,7 +45,6 @@ class RolloutSession(Session):
         self._seeds = seeds
         self._tools = ToolAnswers(plan.journal, tools)
         self._meter = meter
-        self._edited: dict[str, list[tuple[Json, Json]]] = {}
         self._clock: tuple[float, float] | None = None
         self._forced = False
         # Live steps are numbered after the held ones, whatever order the held ones are served in.
@@ -96,6 +95,8 @@ class RolloutSession(Session):
                 lane.step = recorded.step
                 lane.last = (recorded.seq, text)
             elif recorded.kind == "tool":
+                if forced is None:
+                    self._serve_inside(address)
                 response = forced.response if forced else recorded.response
                 self._tools.held(recorded, text, response or "null")
             elif recorded.kind in ("now", "ambient") and recorded.response:
@@ -105,7 +106,15 @@ class RolloutSession(Session):
                 self._keep_forced(recorded, forced)
                 return forced
             self.crossings.append(recorded)
-        return Served(recorded.response, recorded.codec, recorded.error)
+        return Served(recorded.response, recorded.codec, recorded.error, recorded.seconds)
+
+    def _serve_inside(self, address: tuple[str, int]) -> None:
+        """Let what was crossed inside a call that is served whole have happened too: calls, writes, steps."""
+        for each in self.plan.journal.inside.get(address, ()):
+            self.counts["held"] += 1
+            self.crossings.append(each)
+            if each.kind == "tool":
+                self._tools.held(each, each.middle, each.response or "null")
 
     def _keep_forced(self, recorded: Crossing, forced: Served) -> None:
         # Its request is a difference from recorded ones, which the rollout's numbers go on from: it stands as it is.
@@ -147,7 +156,7 @@ class RolloutSession(Session):
             return forced
         crossing.answered = "policy"
         if self.plan.edits:
-            ticket.payload = self._edit(address, payload)
+            ticket.payload = self._edit(lane, address, payload)
         if self.plan.policies:
             self._apply_policy(ticket)
         if '"seed":' in text and has_seed(ticket.payload):
@@ -178,15 +187,15 @@ class RolloutSession(Session):
         ):
             self._is_same(recorded, crossing.kind, crossing.name, crossing.digest, text)
 
-    def _edit(self, address: tuple[str, int], payload: Json) -> Json:
+    def _edit(self, lane: Lane, address: tuple[str, int], payload: Json) -> Json:
         """Edit the request at its step, and every later one of the lane that contains the history that was edited."""
-        for original, edited in self._edited.get(address[0], ()):
+        for original, edited in lane.edits:
             payload = _with_prefix(payload, original, edited)
         edit = self.plan.edits.get(address)
         if edit is None:
             return payload
         changed = edit(canonical.decode(canonical.encode_exact(payload)))
-        self._edited.setdefault(address[0], []).append((payload, changed))
+        lane.edits += ((payload, changed),)
         return changed
 
     def _apply_policy(self, ticket: Live) -> None:
@@ -218,6 +227,14 @@ class RolloutSession(Session):
     # Tools
 
     def _begin_tool(self, lane: Lane, crossing: Crossing, payload: Json, text: str) -> Served | Live:
+        forced = self._forced_observation(crossing)
+        if forced is not None:
+            crossing.answered = "forced"
+            self.counts["forced"] += 1
+            self._matching, self._forced = False, True
+            self._tools.forced(crossing, text, forced.response or "null")
+            self.complete(self.live(lane, crossing, payload, text), forced.response, forced.codec)
+            return forced
         with self._lock:
             answered = self._tools.answer(crossing, text)
         if answered is None:
@@ -227,16 +244,29 @@ class RolloutSession(Session):
         ticket = self.live(lane, crossing, payload, text)
         if answered.by == "live":
             return ticket
-        recorded = answered.recorded
-        if recorded is not None and recorded.error is not None:
-            crossing.error = recorded.error
-        codec = recorded.codec if recorded is not None else ""
-        self.complete(ticket, answered.response, codec)
-        return Served(answered.response, codec, crossing.error)
+        crossing.error = answered.error
+        self.crossings.extend(answered.inside)
+        self.complete(ticket, answered.response, answered.codec)
+        return Served(answered.response, answered.codec, answered.error)
+
+    def _forced_observation(self, crossing: Crossing) -> Served | None:
+        """Return what answers the call in its place, where it is not held: other steps before it are live."""
+        address = (crossing.lane, crossing.occurrence)
+        recorded = self._by_address.get(address)
+        if recorded is None or (recorded.kind, recorded.name) != ("tool", crossing.name):
+            return None
+        return self.plan.forced.get(address)
 
     def _unsupported(self, crossing: Crossing) -> UnsupportedCall:
         self.counts["unsupported"] += 1
         effect = crossing.effect or "unknown"
+        if crossing.name in self.plan.journal.agent_tools:
+            return UnsupportedCall(
+                f"steps inside {crossing.name!r} are decided again, so it would run, and it is declared to write",
+                tool=crossing.name,
+                where=f"lane {crossing.lane}, after step {crossing.step}",
+                fix='declare it effect="none" if whatever it changes passes tools inside it, or allow it to run live',
+            )
         why = "it writes" if effect not in ("none", "read") else "it would read the world as it is after a write"
         return UnsupportedCall(
             f"the rollout calls {crossing.name!r} in a way that was not recorded, and {why}",
@@ -295,8 +325,8 @@ class RolloutSession(Session):
             self._count_usage(crossing)
             if recorded is not None and recorded.kind == "model" and recorded.step == self.plan.hold:
                 self.action_matched = _same_action(recorded, crossing)
-        elif crossing.kind == "tool" and crossing.answered == "live" and crossing.response is not None:
-            self._tools.completed(crossing, "null", crossing.response)
+        elif crossing.kind == "tool" and crossing.answered == "live":  # one that raised may have written too
+            self._tools.completed(crossing, crossing.middle, crossing.response or "null")
         if self._matching:
             self._matching = (
                 recorded is not None
@@ -377,12 +407,21 @@ def _with_fields(payload: Json, fields: dict[str, Json]) -> Json:
 
 
 def _with_prefix(payload: Json, original: Json, edited: Json) -> Json:
-    """Where a request's lists begin with the history that was edited, put the edited history in its place."""
+    """Where a request begins with the history that was edited, put the edited history in its place.
+
+    A history is a list of messages, or one text that grows; either may be a field or a positional argument.
+    """
     if isinstance(payload, dict) and isinstance(original, dict) and isinstance(edited, dict):
-        return {
-            key: _with_prefix(value, original[key], edited[key]) if key in original and key in edited else value
-            for key, value in payload.items()
-        }
+        known = {key: (original[key], edited[key]) for key in original if key in edited}
+        return {key: _field(key, value, *known[key]) if key in known else value for key, value in payload.items()}
     if isinstance(payload, list) and isinstance(original, list) and payload[: len(original)] == original:
         return [*edited, *payload[len(original) :]]
+    if isinstance(payload, str) and isinstance(original, str) and original and payload.startswith(original):
+        return edited + payload[len(original) :] if isinstance(edited, str) else payload
     return edited if payload == original else payload
+
+
+def _field(key: str, value: Json, original: Json, edited: Json) -> Json:
+    if key == "args" and isinstance(value, list) and len(value) == len(original) == len(edited):
+        return [_with_prefix(*each) for each in zip(value, original, edited, strict=True)]
+    return _with_prefix(value, original, edited)

@@ -16,7 +16,7 @@ from butfor.replay import tools as tool_answers
 from butfor.replay.ambient import Routed
 from butfor.replay.budget import Meter
 from butfor.replay.draws import FreshSeeds, RecordedSeeds
-from butfor.replay.engine import RESULTS, Ending, check_held, drive, trajectory_of
+from butfor.replay.engine import RESULTS, Ending, check_held, drive, run_to_end, trajectory_of
 from butfor.replay.jobs import Job, Rollout, Score, from_stored, to_facts
 from butfor.replay.journal import Journal
 from butfor.replay.lanes import Wrapped
@@ -122,7 +122,7 @@ class Rollouts:
 
     def run(self, jobs: Sequence[Job]) -> list[Rollout]:
         """Execute jobs from synchronous code; see `execute`."""
-        return asyncio.run(self.execute(jobs))
+        return run_to_end(self.execute(jobs))
 
     async def execute(self, jobs: Sequence[Job]) -> list[Rollout]:
         """Execute jobs, or find them in the store.

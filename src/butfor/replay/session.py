@@ -22,7 +22,7 @@ from butfor.replay.journal import digest_of
 from butfor.replay.lanes import Lane
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
 
@@ -35,17 +35,34 @@ class Served:
         response: JSON text of the answer.
         codec: How it becomes the object that the agent sees.
         error: What to raise instead.
+        seconds: How long the answer took.
     """
 
     response: str | None
     codec: str
     error: tuple[str, str] | None = None
+    seconds: float = 0.0
 
     def deliver(self) -> Any:
         """Return the answer as the agent sees it, or raise the recorded error."""
         if self.error is not None:
             raise codecs.rebuild_error(*self.error)
         return codecs.load(self.codec, self.response or "null")
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the agent cancelled the call; it will do so again, and must be waited for."""
+        return self.error is not None and self.error[0] == codecs.CANCELLED
+
+    def stream(self, *, with_error: bool = True) -> Iterator[Any]:
+        """Yield the chunks as the agent saw them, then raise the recorded error, where it came midway.
+
+        What stands in a stream's place and is no list of chunks is its only chunk.
+        """
+        value = codecs.load(self.codec, self.response or "[]")
+        yield from value if isinstance(value, list | tuple) else [value]
+        if self.error is not None and with_error:
+            raise codecs.rebuild_error(*self.error)
 
 
 @dataclass(slots=True)

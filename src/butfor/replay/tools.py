@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor import canonical
 from butfor.errors import InputError
+from butfor.replay import codecs
 from butfor.replay.journal import NO_WRITES, after_write, is_write
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.replay.crossings import Crossing
-    from butfor.replay.journal import Journal
+    from butfor.replay.journal import AnswerKey, Journal
 
 
 class Simulator(Protocol):
@@ -79,11 +80,13 @@ def simulator(*tools: str) -> Callable[[type[Any]], type[Any]]:
 
 @dataclass(slots=True)
 class Answered:
-    """How a call is answered; `response` is None where it must run live."""
+    """How a call is answered; `response` is None where it must run live; `inside` is what the recorded call called."""
 
     by: str
     response: str | None = None
-    recorded: Crossing | None = None
+    codec: str = ""
+    error: tuple[str, str] | None = None
+    inside: tuple[Crossing, ...] = ()
 
 
 class ToolAnswers:
@@ -100,7 +103,7 @@ class ToolAnswers:
         self._history: list[tuple[str, str, str]] = []
 
     def held(self, crossing: Crossing, arguments: str, response: str) -> None:
-        """Note a call that the journal answered."""
+        """Note a call that the journal answered, after what was called inside it."""
         self._asked[self._journal.key_of(crossing)] += 1
         if is_write(crossing.effect):
             self._hold_write(crossing)
@@ -118,28 +121,46 @@ class ToolAnswers:
         for name, digest in (*((each.name, each.digest) for each in held), *self._own_writes):
             self._writes = after_write(self._writes, name, digest)
 
-    def completed(self, crossing: Crossing, arguments: str, response: str) -> None:
-        """Note a call that ran live."""
+    def forced(self, crossing: Crossing, arguments: str, response: str) -> None:
+        """Note a call that an operation answered."""
         self._note(crossing, arguments, response)
+
+    def completed(self, crossing: Crossing, arguments: str, response: str) -> None:
+        """Note what a call that ran live gave; that it wrote was noted when it began."""
+        self._remember(crossing, arguments, response)
 
     def answer(self, crossing: Crossing, arguments: str) -> Answered | None:
         """Say who answers a call; None where it is unsupported."""
         name, effect = crossing.name, crossing.effect
         make = self._policy.simulators.get(name) or registered.get(name)
         if make is not None:
-            response = canonical.encode_exact(self._simulator(make).answer(name, canonical.decode(arguments)))
+            response, codec = codecs.dump(self._simulator(make).answer(name, canonical.decode(arguments)))
             self._note(crossing, arguments, response, by=make)
-            return Answered("simulated", response)
-        key = (name, crossing.digest, self._writes)
-        recorded = self._journal.answers.get(key)
-        if recorded:
-            match = recorded[min(self._asked[key], len(recorded) - 1)]
-            self._asked[key] += 1
-            self._note(crossing, arguments, match.response or "null")
-            return Answered("recorded", match.response, match)
+            return Answered("simulated", response, codec)
+        recorded = self._recorded_answer((name, crossing.digest, self._writes))
+        if recorded is not None:
+            self._note(crossing, arguments, recorded.response or "null")
+            inside = self._journal.inside.get((recorded.lane, recorded.occurrence), ())
+            for each in inside:
+                if each.kind == "tool":
+                    self._note(each, each.middle, each.response or "null")
+            return Answered("recorded", recorded.response, recorded.codec, recorded.error, tuple(inside))
         if self._may_run(name, effect):
+            if is_write(effect):
+                self._write(crossing)
             return Answered("live")
         return None
+
+    def _recorded_answer(self, key: AnswerKey) -> Crossing | None:
+        recorded = self._journal.answers.get(key)
+        # The steps inside a tool that is an agent itself are decided again, so its recorded answer is not its answer.
+        if not recorded or key[0] in self._journal.agent_tools:
+            return None
+        match = recorded[min(self._asked[key], len(recorded) - 1)]
+        if match.error is not None and match.error[0] == codecs.CANCELLED:
+            return None  # the agent gave it up before there was an answer
+        self._asked[key] += 1
+        return match
 
     def may_run_inside_model(self, name: str, effect: str) -> bool:
         """Whether a tool that a live model call runs by itself may run."""
@@ -148,13 +169,18 @@ class ToolAnswers:
     def _may_run(self, name: str, effect: str) -> bool:
         if is_write(effect):
             return name in self._policy.allow_write
-        return effect == "none" or self._writes == NO_WRITES or self._policy.live_reads_after_write
+        if effect == "none" or name in self._journal.agent_tools:
+            return True  # what a tool that is an agent reads passes boundaries inside it
+        return self._writes == NO_WRITES or self._policy.live_reads_after_write
 
     def _note(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         if is_write(crossing.effect):
-            self._own_writes.append((crossing.name, crossing.digest))
-            self._writes = after_write(self._writes, crossing.name, crossing.digest)
+            self._write(crossing)
         self._remember(crossing, arguments, response, by=by)
+
+    def _write(self, crossing: Crossing) -> None:
+        self._own_writes.append((crossing.name, crossing.digest))
+        self._writes = after_write(self._writes, crossing.name, crossing.digest)
 
     def _remember(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         self._history.append((crossing.name, arguments, response))

@@ -47,7 +47,7 @@ def main() -> None:
             continue
         answers.append(_answer(adapter, question, asked["limit"]))
         late[group] = late.get(group, 0) + (answers[-1].get("error") == "time-out")
-    print(json.dumps({"version": importlib.metadata.version(asked["library"]), "answers": answers}))  # noqa: T201
+    print(json.dumps({"version": importlib.metadata.version(asked["library"]), "answers": answers}))
 
 
 def _stop(signum: int, frame: object) -> None:
