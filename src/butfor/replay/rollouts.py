@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import butfor
 from butfor import canonical
 from butfor.errors import AgentError, BudgetStop, TransportFault
+from butfor.replay import reading
 from butfor.replay import tools as tool_answers
 from butfor.replay.budget import Meter
 from butfor.replay.draws import FreshSeeds, RecordedSeeds
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.replay.agents import Agent
+    from butfor.replay.crossings import Crossing
     from butfor.replay.do import Intervention
     from butfor.store import Storage, StoredRollout
 
@@ -224,7 +226,7 @@ class Rollouts:
             seconds=seconds,
             action_matched=session.action_matched,
             matched_until=session.matched_until,
-            tail=canonical.digest_text("\n".join(f"{each.name}{each.response}" for each in live)),
+            tail=canonical.digest_text("\n".join(map(_decided, live))),
             output=ending.output,
         )
 
@@ -245,6 +247,13 @@ class Rollouts:
                 journal="\n".join(each.line() for each in session.crossings if each.seq >= first),
             )
         )
+
+
+def _decided(crossing: Crossing) -> str:
+    """Say what was decided or observed, without the ids and times that a hosted model gives every answer."""
+    if crossing.kind != "model" or crossing.response is None:
+        return f"{crossing.name}{crossing.response}"
+    return f"{crossing.name}{reading.read(canonical.decode(crossing.response)).key}"
 
 
 def load_journal(store: Storage, run_id: str) -> Journal:
