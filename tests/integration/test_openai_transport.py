@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import butfor
-from butfor.replay import do
+from butfor.replay import Job, Rollouts, Score, do, record_run
 from butfor.replay.agents import wrap_agent
 from butfor.replay.assemble import assemble
 from butfor.replay.draws import FreshSeeds, RecordedSeeds
@@ -28,6 +28,7 @@ from butfor.replay.recording import RecordingSession
 from butfor.replay.rollout import RolloutSession
 from butfor.replay.tools import ToolPolicy
 from butfor.runs import Replayability
+from butfor.store import MemoryStore
 
 KEY = "sk-secret-of-the-test"
 
@@ -571,6 +572,22 @@ def test_a_changed_request_is_a_divergence_that_names_the_field(model, make):
     assert ending.status == "diverged"
     assert ending.cause.path == "$.body.temperature"
     assert len(model.asked) == 1
+
+
+def test_resamples_that_say_the_same_are_noticed_whatever_ids_they_carry(model):
+    model.script = [plain("a")]
+    agent = sync_agent(model, [ASK])
+    with MemoryStore() as store:
+        run = record_run(agent, None, store=store, verify=False).run
+        model.script = [
+            Answer(pieces=(json.dumps(completion(word, id=f"c{i}", created=i)).encode(),))
+            for i, word in enumerate(["same", "same", "other"])
+        ]
+        score = Score(name="never", function=lambda trajectory: 0.0)
+        rollouts = Rollouts(run.run_id, store, agent=wrap_agent(agent), score=score, concurrency=1)
+        jobs = [Job(intervention=do.resample(0), arm="resample:0", ordinal=i) for i in range(3)]
+        first, second, third = (each.tail for each in rollouts.run(jobs))
+    assert first == second != third
 
 
 # Beside the boundary

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import butfor
 from butfor import canonical
 from butfor.errors import AgentError, BudgetStop, TransportFault
+from butfor.replay import reading
 from butfor.replay import tools as tool_answers
 from butfor.replay.ambient import Routed
 from butfor.replay.budget import Meter
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.replay.agents import Agent
+    from butfor.replay.crossings import Crossing
     from butfor.replay.do import Intervention
     from butfor.store import Storage, StoredRollout
 
@@ -225,9 +227,7 @@ class Rollouts:
             seconds=seconds,
             action_matched=session.action_matched,
             matched_until=session.matched_until,
-            tail=canonical.digest_text(
-                "\n".join(f"{each.name}{each.response}" for each in live if each.kind == "model")
-            ),
+            tail=canonical.digest_text("\n".join(_decided(each) for each in live if each.kind == "model")),
             output=ending.output,
         )
 
@@ -248,6 +248,15 @@ class Rollouts:
                 journal="\n".join(each.line() for each in session.crossings if each.seq >= first),
             )
         )
+
+
+def _decided(crossing: Crossing) -> str:
+    """Say what was decided, without the ids and times that a hosted model gives every answer."""
+    response = crossing.response
+    # Text is its own action; reading it would cost as much as the rest of a step.
+    if response is None or response.startswith('"'):
+        return f"{crossing.name}{response}"
+    return f"{crossing.name}{reading.read(canonical.decode(response)).key}"
 
 
 def load_journal(store: Storage, run_id: str) -> Journal:
