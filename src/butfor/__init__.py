@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from butfor.replay.boundaries import uuid4 as uuid4
     from butfor.replay.openai_transport import openai_transport as openai_transport
     from butfor.replay.tools import simulator as simulator
+    from butfor.verbs import attribute as attribute
+    from butfor.verbs import record as record
 
 _PUBLIC = {
+    "record": "butfor.verbs:record",
+    "attribute": "butfor.verbs:attribute",
     "do": "butfor.replay.do",
     "model": "butfor.replay.boundaries:model",
     "tool": "butfor.replay.boundaries:tool",
