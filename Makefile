@@ -30,6 +30,13 @@ fix: $(STAMP)
 local-model: $(STAMP)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r examples/local_model/requirements.txt
 
+# Peers that benchmarks run beside ours, each in an environment of its own; an absent one is reported as not run.
+PEERS := $(or $(BUTFOR_PEERS),$(HOME)/.cache/butfor/peers)
+PEER_PYTHON ?= python3.12
+peers:
+	$(PEER_PYTHON) -m venv $(PEERS)/causal-agent-replay
+	$(PEERS)/causal-agent-replay/bin/pip install --quiet causal-agent-replay==0.0.1
+
 bench: $(STAMP)
 	$(BIN)/butfor bench all --quick
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
-import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -65,11 +64,10 @@ class Handler(BaseHTTPRequestHandler):
         # Without a seed every request is a fresh draw, as with a hosted model.
         seed = secrets.randbits(31) if request.seed is None else request.seed
         decision = decide(self.server.engine, request, seed=seed)
-        created = int(time.time())
         if request.stream:
-            self._events(chunks(request, decision, created=created))
+            self._events(chunks(request, decision))
         else:
-            self._json(HTTPStatus.OK, completion(request, decision, created=created))
+            self._json(HTTPStatus.OK, completion(request, decision))
 
     def _body(self) -> bytes | None:
         length = self.headers.get("Content-Length", "")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from policy import Decision
 
-DEFAULT_MAX_TOKENS = 48
+DEFAULT_MAX_TOKENS = 24
 # What this server cannot do is refused: an ignored setting would be a silent change of policy.
 _ONLY = {"n": 1, "top_p": 1, "logprobs": False, "presence_penalty": 0, "frequency_penalty": 0}
 _REFUSED = ("response_format", "functions", "function_call", "logit_bias", "stop")
@@ -82,7 +82,7 @@ def parse(raw: bytes) -> ChatRequest:
     )
 
 
-def completion(request: ChatRequest, decision: Decision, *, created: int) -> dict[str, Any]:
+def completion(request: ChatRequest, decision: Decision) -> dict[str, Any]:
     """Write a decision as a `chat.completion` object."""
     message: dict[str, Any] = {"role": "assistant", "content": decision.content, "refusal": None}
     if decision.tool is not None:
@@ -90,12 +90,12 @@ def completion(request: ChatRequest, decision: Decision, *, created: int) -> dic
             {"id": _call_id(request, decision), "type": "function", "function": _function(decision)}
         ]
     choice = {"index": 0, "message": message, "finish_reason": decision.finish_reason, "logprobs": None}
-    return _envelope(request, decision, "chat.completion", created) | {"choices": [choice], "usage": _usage(decision)}
+    return _envelope(request, decision, "chat.completion") | {"choices": [choice], "usage": _usage(decision)}
 
 
-def chunks(request: ChatRequest, decision: Decision, *, created: int) -> Iterator[dict[str, Any]]:
+def chunks(request: ChatRequest, decision: Decision) -> Iterator[dict[str, Any]]:
     """Write a decision as `chat.completion.chunk` objects: role, parts of the answer, finish reason, usage if asked."""
-    envelope = _envelope(request, decision, "chat.completion.chunk", created)
+    envelope = _envelope(request, decision, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
@@ -198,9 +198,10 @@ def _call_id(request: ChatRequest, decision: Decision) -> str:
     return f"call_{_digest(request.content, decision.tool or '', decision.arguments)}"
 
 
-def _envelope(request: ChatRequest, decision: Decision, kind: str, created: int) -> dict[str, Any]:
+def _envelope(request: ChatRequest, decision: Decision, kind: str) -> dict[str, Any]:
+    """Describe an answer without a clock or a random id: equal answers to equal requests are byte-equal."""
     answer = _digest(request.content, str(decision.tool), decision.arguments, str(decision.content))
-    return {"id": f"chatcmpl-{answer}", "object": kind, "created": created, "model": MODEL_NAME}
+    return {"id": f"chatcmpl-{answer}", "object": kind, "created": 0, "model": MODEL_NAME}
 
 
 def _digest(*parts: str) -> str:

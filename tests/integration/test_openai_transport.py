@@ -18,6 +18,7 @@ import pytest
 import butfor
 from butfor.replay import do
 from butfor.replay.agents import wrap_agent
+from butfor.replay.assemble import assemble
 from butfor.replay.draws import FreshSeeds, RecordedSeeds
 from butfor.replay.engine import check_held, drive
 from butfor.replay.journal import Journal, footer_line
@@ -26,6 +27,7 @@ from butfor.replay.plan import compile_plan
 from butfor.replay.recording import RecordingSession
 from butfor.replay.rollout import RolloutSession
 from butfor.replay.tools import ToolPolicy
+from butfor.runs import Replayability
 
 KEY = "sk-secret-of-the-test"
 
@@ -428,6 +430,20 @@ def test_named_events_of_the_responses_api_are_served_with_their_names(model):
     replayed(model, journal, agent, ending)
 
 
+def test_a_history_that_the_provider_keeps_makes_the_run_view_only(model):
+    done = {"id": "r2", "object": "response", "created_at": 7, "model": "m", "output": []}
+    model.script = [Answer(pieces=(json.dumps(done).encode(),))]
+
+    def agent(task):
+        with openai.OpenAI(base_url=model.url, api_key=KEY, http_client=sync_http()) as client:
+            return client.responses.create(model="m", input="and now?", previous_response_id="r1").id
+
+    journal, _, _ = record(agent)
+    grade = assemble(journal, journal.crossings, run_id="r").overall_grade
+    assert grade.level is Replayability.VIEW_ONLY
+    assert grade.missing == ("body.previous_response_id: the history is with the provider",)
+
+
 # Live rollouts
 
 
@@ -475,6 +491,20 @@ def test_a_live_time_out_is_a_result_and_one_draw_however_often_the_client_repea
     assert ending.output[0]["choices"][0]["message"]["content"] == "in time"
     assert (session.counts["policy"], len(session.crossings)) == (1, 1)
     assert len({asked["seed"] for asked in model.asked[1:]}) == 1
+
+
+@both
+def test_a_live_fault_waits_as_long_as_the_model_asks(model, make):
+    model.script = [plain("a")]
+    agent = make(model, [ASK])
+    journal, _, _ = record(agent)
+    busy = failure(429)
+    busy.headers = {"retry-after": "1"}  # the first pause of its own would be half a second at most
+    model.script = [busy, plain("b")]
+    started = time.perf_counter()
+    _, ending = roll(journal, agent, do.resample(0), fresh("arm#0"))
+    assert ending.status == "completed"
+    assert time.perf_counter() - started > 1
 
 
 def test_a_model_that_stays_away_ends_the_rollout(model, monkeypatch):

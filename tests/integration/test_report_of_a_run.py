@@ -121,6 +121,24 @@ def test_the_command_prints_and_writes(home, bad, tmp_path, monkeypatch, capsys)
     assert (code, "there is no run 'missing'" in err) == (2, True)
 
 
+def test_any_rollout_can_be_shown_beside_the_original(home, bad, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("BUTFOR_HOME", str(home))
+    changed = "observation(0, {'order_id': '1042', 'note': 'Left next door.'})"
+    called(capsys, "replay", bad, "--do", changed, "-n", "3")
+    code, out, _ = called(capsys, "runs", bad, "--rollouts", "--json")
+    mine = [each for each in json.loads(out)["rollouts"] if each["arm"].startswith("do:observation")]
+    assert (code, len(mine)) == (0, 3)
+    code, out, _ = called(capsys, "report", bad, "--rollout", mine[0]["rollout_id"][:12], "--out", "-")
+    assert code == 0
+    assert "A rollout under observation(0, value=" in out
+    assert mine[0]["rollout_id"] in out
+    assert "set by the intervention" in out
+    code, out, err = called(capsys, "report", bad, "--rollout", "nothing")
+    assert (code, "has no rollout" in err) == (2, True)
+    code, out, _ = called(capsys, "runs", bad, "--rollouts")
+    assert f"{mine[0]['rollout_id']}  do:observation" in out
+
+
 def test_runs_are_listed_and_shown(home, bad, monkeypatch, capsys):
     monkeypatch.setenv("BUTFOR_HOME", str(home))
     code, out, _ = called(capsys, "runs")

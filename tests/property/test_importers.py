@@ -19,7 +19,9 @@ from tests.property.strategies import json_values, text
 
 INPUTS = Path(__file__).parents[1] / "golden" / "importers" / "inputs"
 GOLDEN = {path.name: path.read_bytes() for path in sorted(INPUTS.iterdir())}
-JSON_TYPES = st.sampled_from([None, True, 0, -1, 1e308, "", "x", "[", "{}", [], {}, [[]], [None], {"role": 1}, "2026"])
+JSON_TYPES: st.SearchStrategy[canonical.Json] = st.sampled_from(
+    [None, True, 0, -1, 1e308, "", "x", "[", "{}", [], {}, [[]], [None], {"role": 1}, "2026"]
+)
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -52,7 +54,7 @@ def replaced(value, path, new):
     return copy
 
 
-def records(data: bytes) -> list:
+def records(data: bytes) -> list[canonical.Json]:
     """Return the JSON values of a golden input: its lines, or the document."""
     try:
         return [json.loads(data)]
@@ -70,9 +72,9 @@ mutated = st.tuples(
 )
 
 
-def mutate(name: str, mutations: list) -> bytes:
+def mutate(name: str, mutations: list[tuple[list[int], canonical.Json]]) -> bytes:
     """Return a golden input with other values in some places."""
-    values = records(GOLDEN[name])
+    values: canonical.Json = records(GOLDEN[name])
     for path, new in mutations:
         values = replaced(values, path, new)
     lines = values if isinstance(values, list) else [values]

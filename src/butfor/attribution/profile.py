@@ -18,7 +18,7 @@ from butfor.confidence import Estimate, Interval, Undefined, guess, known
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,7 +79,7 @@ class ProfileSampler:
         margins, tally = self._margins, self._tally
         complete = self._entered == len(self._plan)
         bands = bands_of(tally, factual=self._factual, alpha=margins.alpha, complete=complete, refused=self._refused)
-        elimination = self._eliminate()
+        *_, (_, elimination) = eliminate(tally, factual=self._factual, margins=margins, refused=self._refused)
         always = tally.mean_interval(0, alpha=2 * OTHER_SHARE * margins.alpha) if complete else None
         kind, candidates = verdict(elimination, bands, tally, margins, start=always)
         leading, tied = leading_steps(bands, margins.tie)
@@ -106,24 +106,31 @@ class ProfileSampler:
             complete=complete,
         )
 
-    def _eliminate(self) -> Elimination:
-        """Bet round by round, each time with what the earlier rounds showed."""
-        tally = self._tally
-        elimination = Elimination(
-            steps=tally.steps,
-            factual=self._factual,
-            margin=self._margins.commit,
-            decisive_margin=self._margins.decisive,
-            max_help=None,
-        )
-        arms = [k for k in range(tally.steps) if k not in self._refused]
-        rounds = min((len(tally.arms[k].own) for k in arms), default=0)
-        for start in range(0, rounds - ROUND + 1, ROUND):
-            guesses = guesses_before(tally, start, self._factual)
-            leader = leader_of(guesses, arms, range(tally.steps)) if start else None
-            batch = Batch.of({k: tally.arms[k].own[start : start + ROUND] for k in arms})
-            elimination.enter(batch, guesses, leader)
-        return elimination
+
+def eliminate(
+    tally: Tally, *, factual: Estimate, margins: Margins, refused: Mapping[int, str] = NONE
+) -> Iterator[tuple[int, Elimination]]:
+    """Bet with the own draws of all arms, round by round, each time with what the earlier rounds showed.
+
+    Yields:
+        (draws of each arm so far, the evidence); the first pair is (0, no evidence). It is one object that grows.
+    """
+    elimination = Elimination(
+        steps=tally.steps,
+        factual=factual,
+        margin=margins.commit,
+        decisive_margin=margins.decisive,
+        max_help=None,
+    )
+    yield 0, elimination
+    arms = [k for k in range(tally.steps) if k not in refused]
+    rounds = min((len(tally.arms[k].own) for k in arms), default=0)
+    for start in range(0, rounds - ROUND + 1, ROUND):
+        guesses = guesses_before(tally, start, factual)
+        leader = leader_of(guesses, arms, range(tally.steps)) if start else None
+        batch = Batch.of({k: tally.arms[k].own[start : start + ROUND] for k in arms})
+        elimination.enter(batch, guesses, leader)
+        yield start + ROUND, elimination
 
 
 def factual_outcome(factual: float | Estimate) -> Estimate:

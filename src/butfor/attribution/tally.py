@@ -24,21 +24,20 @@ class ArmTally:
     Attributes:
         own: Outcomes of the rollouts bought for this arm, in allocation order; None where missing.
         every: The same with those of rollouts that were bought for an earlier arm and came out factual up to here.
+        total: Sum of the own outcomes.
+        missing: Own rollouts without an outcome.
         matches: Own rollouts whose step-k action equals the factual one.
         compared: Own rollouts in which step k occurred.
         unsupported: Own rollouts that are missing for want of a tool answer.
     """
 
     own: list[float | None] = field(default_factory=list)
+    total: float = 0.0
+    missing: int = 0
     every: list[float | None] = field(default_factory=list)
     matches: int = 0
     compared: int = 0
     unsupported: int = 0
-
-    @property
-    def missing(self) -> int:
-        """Own rollouts without an outcome."""
-        return sum(outcome is None for outcome in self.own)
 
     @property
     def reused(self) -> int:
@@ -76,6 +75,8 @@ class Tally:
         arm = self.arms[step]
         arm.own.append(result.outcome)
         arm.every.append(result.outcome)
+        arm.total += result.outcome or 0.0
+        arm.missing += result.outcome is None
         if result.matched is not None:
             arm.compared += 1
             arm.matches += result.matched
@@ -101,7 +102,7 @@ class Tally:
         return np.where(drawn > 0, self._totals() / np.maximum(drawn, 1.0), 0.5)
 
     def _totals(self) -> NDArray[np.float64]:
-        return np.array([sum(x for x in arm.own if x is not None) for arm in self.arms], dtype=float)
+        return np.array([arm.total for arm in self.arms])
 
     def mean_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) for a number of draws that was fixed beforehand."""

@@ -71,6 +71,8 @@ Benchmark: TypeAlias = Callable[[Settings], Report]
 BENCHMARKS: dict[str, str] = {
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
+    "planted": "butfor.benchmarks.planted.bench:run",
+    "speed:importers": "butfor.benchmarks.import_speed:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 

@@ -17,8 +17,11 @@ from butfor.errors import InputError
 @click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="write the HTML page here; - for stdout")
 @click.option("--result", "result_id", metavar="ID", help="which answer; the last profile or search by default")
+@click.option(
+    "--rollout", "rollout_ids", multiple=True, metavar="ID", help="also show this rollout beside the run (repeatable)"
+)
 @options.as_json
-def command(run: str, out: Path | None, result_id: str | None, as_json: bool) -> int:
+def command(run: str, out: Path | None, result_id: str | None, rollout_ids: tuple[str, ...], as_json: bool) -> int:
     """Show the run RUN (an id or its beginning) and the last answer about it.
 
     With --out the same is written as one HTML file that needs no network and no script.
@@ -27,7 +30,7 @@ def command(run: str, out: Path | None, result_id: str | None, as_json: bool) ->
     from butfor.store import Store
 
     with Store.open() as store:
-        data = gather_report(store, run, result_id=result_id)
+        data = gather_report(store, run, result_id=result_id, rollout_ids=rollout_ids)
     if out is not None and str(out) == "-":
         click.echo(render_html(data))
         return 0

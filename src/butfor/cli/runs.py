@@ -13,19 +13,24 @@ from rich.table import Table
 from rich.text import Text
 
 from butfor.cli import options
+from butfor.report import print_run
+from butfor.report.gathering import commands_of
+from butfor.report.notes import notes_of
+from butfor.report.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from butfor.runs import Run, Step
-    from butfor.store import ArmSummary, ResultRecord, RunSummary
+    from butfor.store import ArmSummary, ResultRecord, RunSummary, StoredRollout
 
 
 @click.command("runs")
 @click.argument("run", required=False)
 @click.option("--limit", type=click.IntRange(1), help="show at most this many, the last stored first")
+@click.option("--rollouts", is_flag=True, help="with RUN: also list its rollouts, one a line")
 @options.as_json
-def command(run: str | None, limit: int | None, as_json: bool) -> int:
+def command(run: str | None, limit: int | None, rollouts: bool, as_json: bool) -> int:
     """List the runs in the store, or show RUN (an id or its beginning): steps, grade, and what is missing."""
     from butfor.store import Store
 
@@ -36,10 +41,17 @@ def command(run: str | None, limit: int | None, as_json: bool) -> int:
             return 0
         found = store.load_run(run)
         arms, results = store.list_arms(found.run_id), store.list_results(found.run_id)
+        listed_rollouts = [
+            each for arm in arms if rollouts for each in store.load_rollouts(found.run_id, arm.fingerprint, arm.arm)
+        ]
     if as_json:
-        click.echo(json.dumps(_document(found, arms, results), indent=2))
-    else:
-        _show_run(found, arms, results)
+        more = {"rollouts": [_rollout_document(each) for each in listed_rollouts]} if rollouts else {}
+        click.echo(json.dumps(_document(found, arms, results) | more, indent=2))
+        return 0
+    _show_run(found, arms, results)
+    for each in listed_rollouts:
+        y = "none" if each.outcome is None else f"{each.outcome:g}"
+        click.echo(f"{each.rollout_id}  {visible(each.arm)} draw {each.draw}, {each.status}, y = {y}")
     return 0
 
 
@@ -64,8 +76,6 @@ def _show_list(listed: Sequence[RunSummary]) -> None:
 
 
 def _cells(each: RunSummary) -> list[str]:
-    from butfor.report.visible import one_line
-
     grade = each.grade.label if each.grade is not None else ""
     return [
         one_line(each.run_id, 80),
@@ -92,6 +102,11 @@ def _document(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultReco
     }
 
 
+def _rollout_document(each: StoredRollout) -> dict[str, Any]:
+    names = ("rollout_id", "arm", "draw", "status", "outcome")
+    return {name: getattr(each, name) for name in names}
+
+
 def _step_document(step: Step) -> dict[str, Any]:
     return {
         "step": step.index,
@@ -104,11 +119,6 @@ def _step_document(step: Step) -> dict[str, Any]:
 
 
 def _show_run(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultRecord]) -> None:
-    from butfor.report import print_run
-    from butfor.report.gathering import commands_of
-    from butfor.report.notes import notes_of
-    from butfor.report.visible import visible
-
     missing = tuple(
         f"Step {step.index} is graded {step.grade.level.label}: {'; '.join(step.grade.missing)}."
         for step in run.steps

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from butfor.confidence.contrasts import bets_against, guess, log_gain
     from butfor.confidence.differences import difference, newcombe
     from butfor.confidence.estimates import Estimate, Interval, Undefined, interval_from_json, known
+    from butfor.confidence.judges import LabelledSet, effect_without_bias, without_bias
     from butfor.confidence.means import betting_interval, bounded_mean, hoeffding_bentkus
-    from butfor.confidence.multiplicity import bonferroni, holm
+    from butfor.confidence.multiplicity import bonferroni, closed_e_values, holm
     from butfor.confidence.proportions import clopper_pearson, clopper_pearson_bounds, wilson
     from butfor.confidence.sequences import asymptotic_sequence, bounded_sequence
+    from butfor.confidence.sequential import MarginTest
 
 __all__ = [
     "Estimate",
@@ -30,8 +32,13 @@ __all__ = [
     "newcombe",
     "bonferroni",
     "holm",
+    "closed_e_values",
     "bounded_sequence",
     "asymptotic_sequence",
+    "MarginTest",
+    "LabelledSet",
+    "without_bias",
+    "effect_without_bias",
     "bets_against",
     "guess",
     "log_gain",
@@ -43,8 +50,10 @@ _HOME = {
     "proportions": ("clopper_pearson", "clopper_pearson_bounds", "wilson"),
     "means": ("betting_interval", "bounded_mean", "hoeffding_bentkus"),
     "differences": ("difference", "newcombe"),
-    "multiplicity": ("bonferroni", "holm"),
+    "multiplicity": ("bonferroni", "closed_e_values", "holm"),
     "sequences": ("asymptotic_sequence", "bounded_sequence"),
+    "sequential": ("MarginTest",),
+    "judges": ("LabelledSet", "effect_without_bias", "without_bias"),
     "contrasts": ("bets_against", "guess", "log_gain"),
 }
 

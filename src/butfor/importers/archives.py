@@ -138,7 +138,7 @@ def _unpacked(packed: bytes, method: int, where: str, limits: Limits) -> bytes:
         return packed
     opened: Readable
     if method == _ZSTD:
-        opened = Frames(packed)
+        opened = Frames(io.BytesIO(packed))
     elif method == _DEFLATED:
         opened = _Inflated(packed)
     else:

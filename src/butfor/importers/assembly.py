@@ -6,14 +6,16 @@ import bisect
 import dataclasses
 from typing import TYPE_CHECKING
 
+from butfor import canonical
 from butfor.importers.building import Draft, RunBuilder, source_of, task_of
 from butfor.importers.dialects import chat
 from butfor.importers.entries import Decided, Entry, Given, Returned, asked, said
+from butfor.importers.fields import kept
 from butfor.importers.labels import outcome_of
 from butfor.importers.requests import tools_of
 from butfor.importers.spans import Kind, Span
 from butfor.importers.tally import Ignored
-from butfor.runs import Agent, Outcome, RequestChain, Run, ToolCall, Value
+from butfor.runs import Agent, Outcome, RequestChain, Run, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -242,7 +244,7 @@ class _Feed:
         if span.messages is None:
             self._chain.skip()
             return None
-        return self._chain.add(span.request or _body(span), line=line)
+        return self._chain.add_text(canonical.encode(span.request or _body(span)), line=line)
 
     def _missing(self, span: Span) -> tuple[str, ...]:
         missing = list(span.missing)
@@ -312,7 +314,7 @@ def _calls(span: Span) -> list[ToolCall]:
 
 def _asking(models: list[Span], tool: Span, claimed: set[tuple[str, int]]) -> tuple[Span, str] | None:
     """Find the newest unclaimed call with the tool's name, one with equal arguments first."""
-    arguments = Value.of(tool.arguments)
+    arguments = kept(tool.arguments)
     for same_arguments in (True, False):
         for model in reversed(models):
             for position, call in enumerate(_calls(model)):

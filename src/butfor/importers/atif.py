@@ -9,12 +9,12 @@ from butfor import canonical
 from butfor.importers.atif_export import agent_step
 from butfor.importers.building import Draft, RunBuilder, source_of
 from butfor.importers.entries import Decided, asked, said, to_chat
-from butfor.importers.fields import Fields, listing, mapping, moment, real, whole
+from butfor.importers.fields import Fields, kept, listing, mapping, moment, real, whole
 from butfor.importers.growing import GrowingRequest
 from butfor.importers.labels import first_outcome, outcome_of
 from butfor.importers.requests import sampling_of, tools_of
 from butfor.importers.tally import Ignored
-from butfor.runs import Agent, Observation, Outcome, Part, PartKind, Run, Sampling, Step, ToolCall, Usage, Value
+from butfor.runs import Agent, Observation, Outcome, Part, PartKind, Run, Sampling, Step, ToolCall, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ class _Trajectory:
         dropped = [key for key in written if key not in raw]
         changed.pop("step_id", None)
         memory = {"trajectory": trajectory, "set": changed, "drop": dropped}
-        return step.model_copy(update={"extra": Value.of({"atif": memory})})
+        return step.model_copy(update={"extra": kept({"atif": memory})})
 
     def _add(self, document: dict[str, Json], parent: int | None, lane: str, above: str | None, level: int) -> None:
         index = len(self._parts)
@@ -239,7 +239,7 @@ def _observation(result: dict[str, Json]) -> Observation:
     call_id = result.get("source_call_id")
     rest = {key: value for key, value in result.items() if key not in ("source_call_id", "content")}
     fields = Fields({"call_id": call_id}, Ignored(), "result")
-    return Observation(call_id=fields.text("call_id"), content=Value.of(result.get("content")), extra=Value.of(rest))
+    return Observation(call_id=fields.text("call_id"), content=kept(result.get("content")), extra=kept(rest))
 
 
 def _usage(metrics: dict[str, Json]) -> Usage:

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from butfor.importers.entries import Decided, Entry, Given, Returned
-from butfor.importers.fields import printable
+from butfor.importers.fields import kept, printable
 from butfor.importers.tally import Ignored
 from butfor.runs import (
     Agent,
@@ -28,7 +28,6 @@ from butfor.runs import (
     ToolCall,
     ToolDefinition,
     Usage,
-    Value,
 )
 
 if TYPE_CHECKING:
@@ -132,8 +131,8 @@ class RunBuilder:
             self._drafts[at].parts.append(
                 Observation(
                     kind=PartKind.ENVIRONMENT_OBSERVATION,
-                    content=Value.of(given.content),
-                    extra=Value.of({"role": given.role} | ({"name": given.name} if given.name else {})),
+                    content=kept(given.content),
+                    extra=kept({"role": given.role} | ({"name": given.name} if given.name else {})),
                 )
             )
 
@@ -180,12 +179,12 @@ class RunBuilder:
                 self._edge(PartRef(step=found[0], part=found[1]), step, "tool_call_id")
         return Run(
             run_id=printable(run_id)[:200],
-            task=Value.of(task),
+            task=kept(task),
             agents=tuple(agents) or self._agents(),
             tools=tuple(tools),
             steps=tuple(_step(index, draft) for index, draft in enumerate(self._drafts)),
             dependencies=tuple(self._edges),
-            output=Value.of(self._last_words() if output is None else output),
+            output=kept(self._last_words() if output is None else output),
             outcome=outcome,
             grade=Grade(level=Replayability.APPROXIMATE, missing=missing) if missing else Grade(),
             provenance=Provenance(
@@ -194,7 +193,7 @@ class RunBuilder:
                 digest=digest,
                 ignored=dict(self.ignored),
             ),
-            extra=Value.of(extra or {}),
+            extra=kept(extra or {}),
         )
 
     def _attach(self, step: int, call_id: str | None, returned: Returned) -> None:
@@ -203,9 +202,9 @@ class RunBuilder:
         draft.parts.append(
             Observation(
                 call_id=call_id,
-                content=Value.of(returned.content),
+                content=kept(returned.content),
                 is_error=returned.is_error,
-                extra=Value.of(name),
+                extra=kept(name),
             )
         )
         if call_id is not None:
@@ -214,7 +213,7 @@ class RunBuilder:
     def _again(self, call_id: str, content: Json) -> None:
         step, part = self._answered[call_id]
         known = self._drafts[step].parts[part]
-        if isinstance(known, Observation) and known.content != Value.of(content):
+        if isinstance(known, Observation) and known.content != kept(content):
             self.ignored.add("second, different result of a tool call")
 
     def _orphan(self, returned: Returned) -> None:
@@ -223,9 +222,9 @@ class RunBuilder:
         if self._drafts:
             self._drafts[-1].parts.append(
                 Observation(
-                    content=Value.of(returned.content),
+                    content=kept(returned.content),
                     is_error=returned.is_error,
-                    extra=Value.of({"call_id": returned.call_id, "name": returned.name}),
+                    extra=kept({"call_id": returned.call_id, "name": returned.name}),
                 )
             )
 
@@ -315,11 +314,11 @@ def _step(index: int, draft: Draft) -> Step:
         request=draft.request,
         sampling=draft.sampling,
         parts=tuple(draft.parts),
-        response=Value.of(draft.response),
+        response=kept(draft.response),
         started_at=draft.started_at,
         ended_at=draft.ended_at,
         usage=draft.usage,
         grade=Grade(level=Replayability.VIEW_ONLY if draft.content_missing else level, missing=draft.missing),
         source=draft.source,
-        extra=Value.of(draft.extra),
+        extra=kept(draft.extra),
     )

@@ -6,7 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 from butfor import canonical
-from butfor.runs import Part, PartKind, Text, ToolCall, Value
+from butfor.importers.fields import kept
+from butfor.runs import Part, PartKind, Text, ToolCall
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -49,12 +50,12 @@ Entry: TypeAlias = Given | Decided | Returned
 
 def said(text: Json, kind: PartKind = PartKind.LLM_RESPONSE) -> list[Part]:
     """Return a text part, none for nothing said."""
-    return [] if text in (None, "", []) else [Text(kind=kind, content=Value.of(text))]
+    return [] if text in (None, "", []) else [Text(kind=kind, content=kept(text))]
 
 
 def asked(call_id: str | None, name: str | None, arguments: Json, extra: dict[str, Json] | None = None) -> ToolCall:
     """Return a tool call; an absent id is "", for the builder to fill in."""
-    return ToolCall(call_id=call_id or "", name=name or "", arguments=Value.of(arguments), extra=Value.of(extra or {}))
+    return ToolCall(call_id=call_id or "", name=name or "", arguments=kept(arguments), extra=kept(extra or {}))
 
 
 def to_chat(entries: list[Entry]) -> list[Json]:

@@ -9,14 +9,13 @@ from butfor.importers.assembly import assemble, decided_of
 from butfor.importers.building import RunBuilder, task_of
 from butfor.importers.dialects import chat
 from butfor.importers.entries import to_chat
-from butfor.importers.fields import Fields, listing, mapping, moment
+from butfor.importers.fields import Fields, kept, listing, mapping, moment
 from butfor.importers.growing import GrowingRequest
 from butfor.importers.labels import outcome_of
 from butfor.importers.requests import sampling_of, usage_of
 from butfor.importers.spans import Kind, Span
 from butfor.importers.tally import Ignored
 from butfor.importers.transcripts import CHAT, add_transcript
-from butfor.runs import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,8 +77,8 @@ def _sample(
         yield run.model_copy(
             update={
                 "outcome": outcome,
-                "task": Value.of(sample["input"]) if "input" in sample else run.task,
-                "extra": Value.of(extra),
+                "task": kept(sample["input"]) if "input" in sample else run.task,
+                "extra": kept(extra),
                 "provenance": run.provenance.model_copy(update={"ignored": held}),
             }
         )

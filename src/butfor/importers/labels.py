@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from butfor.importers.fields import printable, real
-from butfor.runs import Outcome, Value
+from butfor.importers.fields import kept, printable, real
+from butfor.runs import Outcome
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -58,7 +58,7 @@ def outcome_of(score: Json, rule: str, ignored: Ignored, detail: Json = None) ->
         if score is not None:
             ignored.add(f"score {rule} (not on a scale of 0 to 1)")
         return None
-    return Outcome(value=1.0 - good, rule=printable(rule)[:200], source="label", detail=Value.of(detail))
+    return Outcome(value=1.0 - good, rule=printable(rule)[:200], source="label", detail=kept(detail))
 
 
 def first_outcome(record: dict[str, Json], ignored: Ignored) -> Outcome | None:

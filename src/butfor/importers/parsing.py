@@ -31,7 +31,8 @@ def parse(text: bytes) -> Json:
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
-        what = "cut off" if error.pos >= len(error.doc.rstrip()) else f"not JSON at character {error.pos + 1}"
+        ended = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
+        what = "cut off" if ended else f"not JSON at character {error.pos + 1}"
         raise ValueError(f"{what} ({error.msg})") from None
 
 

@@ -292,17 +292,42 @@ def decompressed(raw: BinaryIO, source: Input, limits: Limits) -> Readable:
 
 
 class Frames:
-    """Decompressed zstd frames; damage shows as EOFError, as it does for gzip."""
+    """Decompressed zstd frames; a frame that is damaged or does not end shows as EOFError, as it does for gzip."""
 
-    def __init__(self, packed: IO[bytes] | bytes) -> None:
-        self._stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    # A block of 4 bytes can become 128 KiB: so much at a time is at most 8 MiB, whoever wrote the file.
+    _SLICE = 256
+
+    def __init__(self, packed: Readable) -> None:
+        self._packed = packed
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._inside = False
+        self._plain = b""
 
     def read(self, count: int = -1, /) -> bytes:
         """Read some bytes."""
+        while not self._plain:
+            packed = self._packed.read(self._SLICE)
+            if not packed:
+                if self._inside:
+                    raise EOFError("the last zstd frame does not end")
+                return b""
+            self._plain = self._unpack(packed)
+        chunk = self._plain if count < 0 else self._plain[:count]
+        self._plain = self._plain[len(chunk) :]
+        return chunk
+
+    def _unpack(self, packed: bytes) -> bytes:
+        parts: list[bytes] = []
         try:
-            return self._stream.read(count)
+            while packed:
+                parts.append(self._frame.decompress(packed))
+                self._inside = not self._frame.eof
+                packed = self._frame.unused_data if self._frame.eof else b""
+                if self._frame.eof:
+                    self._frame = zstandard.ZstdDecompressor().decompressobj()
         except zstandard.ZstdError as error:
             raise EOFError(str(error)) from None
+        return b"".join(parts)
 
 
 class Bounded:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from butfor.importers.fields import Fields, mapping, printable, real, whole
-from butfor.runs import EMPTY_OBJECT, Sampling, ToolDefinition, Usage, Value
+from butfor.importers.fields import Fields, kept, mapping, printable, real, whole
+from butfor.runs import EMPTY_OBJECT, Sampling, ToolDefinition, Usage
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -26,7 +26,7 @@ def sampling_of(body: dict[str, Json], ignored: Ignored, *, provider: str | None
         top_p=fields.real("top_p"),
         seed=fields.whole("seed"),
         max_tokens=fields.whole("max_tokens", "max_completion_tokens", "max_output_tokens"),
-        extra=Value.of({key: value for key, value in fields.rest().items() if value is not None}),
+        extra=kept({key: value for key, value in fields.rest().items() if value is not None}),
     )
 
 
@@ -43,8 +43,8 @@ def tools_of(definitions: list[Json], ignored: Ignored) -> tuple[ToolDefinition,
         read[name] = ToolDefinition(
             name=name,
             description=description,
-            parameters=EMPTY_OBJECT if parameters is None else Value.of(parameters),
-            extra=Value.of(rest),
+            parameters=EMPTY_OBJECT if parameters is None else kept(parameters),
+            extra=kept(rest),
         )
     return tuple(read.values())
 

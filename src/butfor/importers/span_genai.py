@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from butfor.importers.assembly import decided_of
 from butfor.importers.dialects import chat, genai
 from butfor.importers.entries import to_chat
-from butfor.importers.fields import listing, mapping, whole
+from butfor.importers.fields import kept, listing, mapping, whole
 from butfor.importers.flattened import unflatten
 from butfor.importers.parsing import unpacked
 from butfor.importers.spans import Kind
-from butfor.runs import Sampling, Usage, Value
+from butfor.runs import Sampling, Usage
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -118,7 +118,7 @@ def _model(span: Span, fields: Fields) -> None:
         top_p=fields.real("gen_ai.request.top_p", "llm.top_p"),
         seed=fields.whole("gen_ai.request.seed"),
         max_tokens=fields.whole("gen_ai.request.max_tokens", "llm.request.max_tokens"),
-        extra=Value.of(extra),
+        extra=kept(extra),
     )
     span.usage = Usage(
         prompt_tokens=fields.whole("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),

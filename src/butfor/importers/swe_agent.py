@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from butfor import canonical
 from butfor.importers.building import Draft, RunBuilder, source_of, task_of
 from butfor.importers.entries import asked, said
-from butfor.importers.fields import Fields, listing, mapping, printable
+from butfor.importers.fields import Fields, kept, listing, mapping, printable
 from butfor.importers.growing import GrowingRequest
 from butfor.importers.labels import LABELS, first_outcome
 from butfor.importers.parsing import unpacked
 from butfor.importers.requests import sampling_of
 from butfor.importers.tally import Ignored
 from butfor.importers.transcripts import CHAT, add_transcript
-from butfor.runs import Observation, PartKind, Value
+from butfor.runs import Observation, PartKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +146,7 @@ def _from_trajectory(
         parts = [*said(thought, PartKind.REASONING), asked(f"step_{position}", "shell", {"command": action or ""})]
         builder.decide(
             Draft(
-                parts=[*parts, Observation(call_id=f"step_{position}", content=Value.of(observation))],
+                parts=[*parts, Observation(call_id=f"step_{position}", content=kept(observation))],
                 missing=missing,
                 content_missing=True,
                 source=source_of(record, f"trajectory[{position}]"),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from butfor import canonical
 from butfor.importers.building import Draft, RunBuilder, source_of
 from butfor.importers.entries import said
-from butfor.importers.fields import Fields, listing, mapping, printable
+from butfor.importers.fields import Fields, kept, listing, mapping, printable
 from butfor.importers.growing import GrowingRequest
 from butfor.importers.labels import outcome_of
-from butfor.runs import Observation, Outcome, PartKind, Run, Value
+from butfor.runs import Observation, Outcome, PartKind, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ class _Log:
         question = fields.take("question")
         verdict = fields.first("is_correct", "is_corrected")
         outcome = outcome_of(verdict, "is_correct", self._builder.ignored) or Outcome(
-            value=1.0, rule="is_correct", source="label", detail=Value.of("every log of this set is a failure")
+            value=1.0, rule="is_correct", source="label", detail=kept("every log of this set is a failure")
         )
         fields.close()
         mark = canonical.digest([self._value.get("question_ID"), history]).split(":")[-1][:12]
@@ -114,9 +114,7 @@ class _Log:
             self._builder.ignored.add("entry of an environment before the first step")
             return
         last.parts.append(
-            Observation(
-                kind=PartKind.ENVIRONMENT_OBSERVATION, content=Value.of(content), extra=Value.of({"name": speaker})
-            )
+            Observation(kind=PartKind.ENVIRONMENT_OBSERVATION, content=kept(content), extra=kept({"name": speaker}))
         )
 
     def _decide(self, position: int, speaker: str, role: str, content: Json) -> None:

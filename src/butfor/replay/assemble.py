@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
 from butfor.replay import reading
+from butfor.replay.http_messages import kept_by_provider
 from butfor.replay.journal import frame_of, rebuild
 from butfor.runs import (
     Agent,
@@ -20,6 +21,7 @@ from butfor.runs import (
     PartKind,
     PartRef,
     Provenance,
+    Replayability,
     Request,
     RequestChain,
     Run,
@@ -105,9 +107,15 @@ def _step(index: int, model: Crossing, tools: list[Crossing], kept: Request, jou
         parts=(*_said(model, action, response), *_done(action, tools)),
         response=Value(model.response or "null"),
         ended_at=datetime.fromtimestamp(started, UTC) if not started else None,
+        grade=_grade(request),
         usage=Usage(prompt_tokens=action.usage[0], completion_tokens=action.usage[1]),
         extra=Value.of({"answered": model.answered} | ({} if model.error is None else {"error": list(model.error)})),
     )
+
+
+def _grade(request: Json) -> Grade:
+    missing = kept_by_provider(request)
+    return Grade(level=Replayability.VIEW_ONLY, missing=missing) if missing else Grade()
 
 
 def _said(model: Crossing, action: reading.Reading, response: Json) -> list[Part]:

@@ -34,7 +34,7 @@ class Exchange:
     """A decision under way.
 
     Attributes:
-        asked: The request, as the client sent it last.
+        asked: The request, as the client sent it first.
         lane: Where it was sent.
         ticket: The open crossing.
     """
@@ -89,6 +89,10 @@ class Exchange:
         elif last is not None:
             self.lane.session.finish(self.ticket, last)
 
+    def is_repeated_by(self, asked: Asked) -> bool:
+        """Whether a request is the client's own repetition of this one."""
+        return asked.attempt > 0 and self.ticket.text == canonical.encode_exact(asked.payload)
+
     def _may_be_repeated(self, answer: dict[str, Json]) -> bool:
         says = answer["headers"].get("x-should-retry")
         if not self.asked.client or says == "false":
@@ -97,7 +101,7 @@ class Exchange:
 
     def _wait(self, last: dict[str, Json] | BaseException) -> None:
         self._last = last
-        self.lane.session.unsettled[self.lane] = self.settle
+        self.lane.session.unsettled[self.lane] = self
 
 
 def open_exchange(lane: Lane, asked: Asked) -> Exchange | Served:
@@ -107,18 +111,13 @@ def open_exchange(lane: Lane, asked: Asked) -> Exchange | Served:
         ReplayError: The session refuses it; see `Session.begin`.
     """
     waiting = lane.session.unsettled.get(lane)
-    exchange = getattr(waiting, "__self__", None)
-    if isinstance(exchange, Exchange) and _repeats(exchange, asked):
+    if isinstance(waiting, Exchange) and waiting.is_repeated_by(asked):
+        if lane.session.latched is not None:
+            raise lane.session.latched
         del lane.session.unsettled[lane]
-        # The recorded request is the first; what an operation changed of it holds for every repetition.
-        asked = exchange.asked
-        return Exchange(asked=asked, lane=lane, ticket=exchange.ticket)
+        return waiting
     verdict = lane.session.begin(lane, "model", asked.name, asked.payload)
     return verdict if isinstance(verdict, Served) else Exchange(asked=asked, lane=lane, ticket=verdict)
-
-
-def _repeats(exchange: Exchange, asked: Asked) -> bool:
-    return asked.attempt > 0 and exchange.ticket.text == canonical.encode_exact(asked.payload)
 
 
 @dataclass(slots=True, eq=False)
@@ -133,14 +132,18 @@ class Streaming:
     _open: bool = True
 
     def start(self) -> None:
-        """Count the stream as the answer; one that the agent never closes is complete when the agent ends."""
-        self.exchange.lane.session.unsettled[self] = self.close
+        """Count the stream as the answer."""
+        self.exchange.lane.session.unsettled[self] = self
 
     def feed(self, content: bytes) -> list[bytes]:
         """Take bytes from the model; returns the events that they complete, as a replay will send them."""
         events = self._reader.feed(content)
         self.events += events
         return [event.written() for event in events]
+
+    def settle(self) -> None:
+        """Complete the crossing of a stream that the agent never closed."""
+        self.close()
 
     def close(self, broken: BaseException | None = None) -> None:
         """Complete the crossing with what has come so far."""

@@ -19,7 +19,7 @@ ENDPOINTS = ("/chat/completions", "/responses", "/messages", "/completions")
 
 DONE = "[DONE]"
 
-_KEPT = ("content-type", "x-request-id", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
+_KEPT = ("content-type", "location", "x-request-id", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
 _KEPT_FAMILIES = ("x-ratelimit-", "anthropic-ratelimit-")
 
 
@@ -62,6 +62,26 @@ def read_request(path: str, headers: Mapping[str, str], content: bytes) -> Asked
         attempt=int(count) if count.isdigit() else 0,
         client=next((name for name in ("openai", "anthropic") if f"{name}/" in agent), ""),
     )
+
+
+def kept_by_provider(request: Json) -> tuple[str, ...]:
+    """Name the fields by which a request refers to a history that only the provider has: it cannot be decided again."""
+    body = request.get("body") if isinstance(request, dict) else None
+    if not isinstance(body, dict):
+        return ()
+    fields = ("previous_response_id", "conversation")
+    return tuple(f"body.{name}: the history is with the provider" for name in fields if body.get(name) is not None)
+
+
+def seconds_to_wait(answer: Mapping[str, Json]) -> float:
+    """Return how long an answer asks to wait before the next attempt, at most a minute; 0 where it does not say."""
+    headers = answer["headers"]
+    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            return min(max(float(headers[name]) * unit, 0.0), 60.0)
+        except (KeyError, ValueError):  # not given, or given as a date
+            continue
+    return 0.0
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:

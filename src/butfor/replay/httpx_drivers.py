@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,6 +24,7 @@ from butfor.replay.http_messages import (
     is_model_endpoint,
     kept_headers,
     read_request,
+    seconds_to_wait,
     whole_answer,
     whole_content,
 )
@@ -31,6 +33,7 @@ from butfor.replay.lanes import Lane, current, here
 from butfor.replay.session import Served
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Iterator
 
     from butfor.canonical import Json
@@ -129,13 +132,13 @@ class ModelTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def _sender(self) -> httpx2.BaseTransport:
         if self._sync is None:
             self._refuse_other("synchronous")
-            self._sync = httpx2.HTTPTransport()
+            self._sync = httpx2.HTTPTransport(verify=_certificates())
         return self._sync
 
     def _async_sender(self) -> httpx2.AsyncBaseTransport:
         if self._async is None:
             self._refuse_other("asynchronous")
-            self._async = httpx2.AsyncHTTPTransport()
+            self._async = httpx2.AsyncHTTPTransport(verify=_certificates())
         return self._async
 
     def _refuse_other(self, kind: str) -> None:
@@ -144,6 +147,12 @@ class ModelTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
                 f"the transport given to openai_transport() cannot send {kind} requests",
                 fix="give one of the client's kind, or none",
             )
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Read the certificates once: it takes 45 ms, and an agent often makes a client for every run."""
+    return httpx2.create_ssl_context()
 
 
 def _judged(exchange: Exchange, outcome: Outcome) -> httpx2.Response | float:
@@ -157,7 +166,7 @@ def _judged(exchange: Exchange, outcome: Outcome) -> httpx2.Response | float:
         return outcome
     pause = None if (fault := _fault(outcome)) is None else exchange.pause(fault)
     if pause is not None:
-        return pause
+        return max(pause, seconds_to_wait(outcome)) if isinstance(outcome, dict) else pause
     if isinstance(outcome, tuple):
         streaming, error = outcome
         streaming.close(error)

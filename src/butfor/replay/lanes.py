@@ -109,7 +109,22 @@ class Lane:
 
 current: ContextVar[Lane | None] = ContextVar("butfor_lane", default=None)
 
-_started = threading.local()
+
+class _Started(threading.local):
+    lane: Lane | None = None
+
+
+_started = _Started()
+
+_process = os.getpid()
+
+
+def _note_fork() -> None:
+    global _process
+    _process = os.getpid()
+
+
+os.register_at_fork(after_in_child=_note_fork)
 """The lane that the running thread or executor job was started with."""
 
 _open_sessions = 0
@@ -123,8 +138,10 @@ def at() -> Lane | None:
     spawner's lane and the thread knows better.
     """
     lane = current.get()
-    started: Lane | None = getattr(_started, "lane", None)
-    outer = started
+    started = _started.lane
+    if started is None:
+        return lane
+    outer: Lane | None = started
     while outer is not None and lane is not None:
         outer = outer.parent
         if outer is lane:
@@ -140,7 +157,7 @@ def here() -> Lane | None:
             through could touch the world during a replay.
     """
     lane = at()
-    if lane is not None and lane.session.process == os.getpid():
+    if lane is not None and lane.session.process == _process:
         return lane
     if lane is None and not _open_sessions and ENVIRONMENT not in os.environ:
         return None
@@ -282,7 +299,7 @@ def _submit_in_lane(executor: ThreadPoolExecutor, fn: Any, /, *args: Any, **kwar
 
 def _run_in_lane(lane: Lane, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     current.set(lane)
-    before, _started.lane = getattr(_started, "lane", None), lane
+    before, _started.lane = _started.lane, lane
     try:
         return function(*args, **kwargs)
     finally:

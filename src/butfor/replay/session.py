@@ -13,7 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor import canonical
 from butfor.replay import codecs
@@ -89,6 +89,14 @@ class Live:
     started: float = 0.0
 
 
+class Unsettled(Protocol):
+    """A crossing that waits for what the agent does next."""
+
+    def settle(self) -> None:
+        """Complete it: nothing more will come."""
+        ...
+
+
 class Session(ABC):
     """Counts crossings and steps, keeps what happened, and latches what ends it.
 
@@ -96,9 +104,9 @@ class Session(ABC):
         crossings: Complete crossings, in order of completion.
         latched: The error that ended the session; every later boundary raises it again, caught or not.
         process: The process that may cross boundaries of this session.
+        unsettled: Crossings that wait for what the agent does next. Under its lane, one that failed and that a client
+            may repeat by itself; under itself, a stream that is being read.
         ambient: Whether module-level time and randomness are boundaries too (see `ambient`).
-        unsettled: What completes crossings that wait for what the agent does next. Under its lane, one that failed and
-            that a client may repeat by itself; under itself, a stream that is being read.
     """
 
     def __init__(self, *, first_seq: int = 0, ambient: bool = False) -> None:
@@ -109,7 +117,7 @@ class Session(ABC):
         self.ambient = ambient
         self.next_seq = first_seq
         self.steps = 0
-        self.unsettled: dict[object, Callable[[], None]] = {}
+        self.unsettled: dict[object, Unsettled] = {}
         self._began = itertools.count()
         # Threads of one agent finish crossings at the same time; counters and the list move together.
         # Reentrant, because a simulator that is asked under it may read the clock.
@@ -176,7 +184,7 @@ class Session(ABC):
     def open_crossing(self, lane: Lane, kind: str, name: str, text: str, digest: str, effect: str) -> Crossing:
         """Number a crossing that begins now and express its request as a difference from the last of its lane."""
         if lane in self.unsettled:
-            self.unsettled.pop(lane)()
+            self.unsettled.pop(lane).settle()
         # Only model requests grow with the history; other kinds are stored whole.
         base, head, middle, tail = difference(lane.last if kind == "model" else None, text)
         began = next(self._began)  # atomic: threads of one agent may begin crossings at the same time
@@ -195,7 +203,7 @@ class Session(ABC):
     def settle(self) -> None:
         """Complete what still waits: the agent has ended."""
         while self.unsettled:
-            self.unsettled.popitem()[1]()
+            self.unsettled.popitem()[1].settle()
 
     def latch(self, error: BaseException) -> BaseException:
         """End the session with this error, whatever the agent does about it; the first one stays."""

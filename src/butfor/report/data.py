@@ -41,7 +41,7 @@ class ReportData:
         notes: What a reader must know before trusting the answer, in sentences.
         assumptions: What must hold for the intervals, in sentences.
         methods: How the intervals were computed.
-        examples: One rollout a step, beside the original.
+        examples: Rollouts to show beside the original: one a step, and those asked for.
         reproduction: How to get the same numbers again.
     """
 
@@ -55,9 +55,9 @@ class ReportData:
     examples: tuple[Example, ...] = ()
     reproduction: Reproduction = Reproduction()
 
-    def example_of(self, step: int) -> Example | None:
-        """Return the rollout that shows what else a step could have done."""
-        return next((each for each in self.examples if each.step == step), None)
+    def examples_of(self, step: int) -> tuple[Example, ...]:
+        """Return the rollouts that show what else could have happened from a step on."""
+        return tuple(each for each in self.examples if each.step == step)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; the run is in its own canonical form."""

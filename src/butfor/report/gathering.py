@@ -10,13 +10,16 @@ import butfor
 from butfor import canonical
 from butfor.attribution import Bill
 from butfor.errors import InputError, NotFound
+from butfor.replay.stored import find_rollout
 from butfor.report.data import ReportData, Reproduction
-from butfor.report.examples import examples_of, resampled_step
+from butfor.report.examples import choose, compare_all, resampled_step
 from butfor.report.findings import read_finding
 from butfor.report.notes import notes_of
 from butfor.report.visible import one_line, readable_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from butfor.runs import Run
     from butfor.store import ResultRecord, Storage, StoredRollout
 
@@ -24,25 +27,30 @@ KINDS = ("profile", "search")
 """Results that a report can show; the one saved last is taken."""
 
 
-def gather_report(store: Storage, run_id: str, *, result_id: str | None = None) -> ReportData:
+def gather_report(
+    store: Storage, run_id: str, *, result_id: str | None = None, rollout_ids: Sequence[str] = ()
+) -> ReportData:
     """Read a run, its answer, the rollouts behind it and their price.
 
     Args:
         store: Where they are.
         run_id: The run, or a unique prefix of its id.
         result_id: Which answer; the last profile or search by default. Without any the report shows the run alone.
+        rollout_ids: Rollouts to show beside the original, whatever was changed in them; ids or their beginnings.
 
     Raises:
-        NotFound: No such run or result.
+        NotFound: No such run, result or rollout.
         InputError: The result is of another kind, or about another run.
         CorruptRecord: What is stored does not match its digest.
     """
     run = store.load_run(run_id)
     record = _result(store, run.run_id, result_id)
+    wanted = [find_rollout(store, run.run_id, each) for each in rollout_ids]
     if record is None:
         return ReportData(
             run=run,
             notes=notes_of(run, None, None),
+            examples=compare_all(store, run, wanted),
             reproduction=Reproduction(commands=commands_of(run), facts=_run_facts(store, run)),
         )
     body = canonical.decode(record.body)
@@ -57,7 +65,7 @@ def gather_report(store: Storage, run_id: str, *, result_id: str | None = None) 
         notes=notes_of(run, finding, bill, told=body["notes"], stopped=body["stopped"]),
         assumptions=_unique(each for estimate in finding.estimates() for each in estimate.assumptions),
         methods=_unique(estimate.method for estimate in finding.estimates()),
-        examples=examples_of(store, run, rollouts),
+        examples=compare_all(store, run, _once([*choose(run, rollouts), *wanted])),
         reproduction=_reproduction(store, run, body),
     )
 
@@ -97,6 +105,10 @@ def commands_of(run: Run, *, options: str = "") -> tuple[str, ...]:
 def _options(body: dict[str, Any]) -> str:
     draws = body["settings"].get("draws")
     return f" --method {shlex.quote(str(body['method']))}" + ("" if draws is None else f" --draws {int(draws)}")
+
+
+def _once(rollouts: list[StoredRollout]) -> list[StoredRollout]:
+    return list({each.rollout_id: each for each in rollouts}.values())
 
 
 def _run_facts(store: Storage, run: Run) -> dict[str, str]:

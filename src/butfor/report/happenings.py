@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from butfor import canonical
-from butfor.report.visible import compact, cut, one_line, readable, readable_json
+from butfor.report.visible import compact, cut, one_line, readable, readable_json, visible
 from butfor.runs import Observation, Text, ToolCall
 
 if TYPE_CHECKING:
@@ -91,9 +92,23 @@ def _who(answered: Json) -> str:
 
 def in_short(step: Step, limit: int = 60) -> str:
     """Say on one line what a step decided: its calls, else what it said."""
-    calls = [f"{call.name}({compact(call.arguments, limit)})" for call in step.tool_calls]
+    calls = [f"{call.name}({_arguments(call.arguments.get(), limit)})" for call in step.tool_calls]
     said = [compact(text.content, limit) for text in step.texts if text.kind.value != "reasoning"]
     return one_line(" + ".join(calls) or " ".join(said) or "(nothing)", limit)
+
+
+def _arguments(arguments: Json, limit: int) -> str:
+    """Write arguments as in a call: the picture has room for some thirty characters."""
+    if isinstance(arguments, dict) and all(isinstance(key, str) for key in arguments):
+        pairs = (f"{key}={_quoted(value)}" for key, value in arguments.items())
+        return one_line(", ".join(pairs), limit)
+    return one_line(readable_json(arguments, indent=None), limit)
+
+
+def _quoted(value: Json) -> str:
+    return (
+        json.dumps(visible(value), ensure_ascii=False) if isinstance(value, str) else readable_json(value, indent=None)
+    )
 
 
 def action_key(step: Step) -> str:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from butfor import canonical
 from butfor.confidence import Estimate
 from butfor.report import happenings, states, wording
 from butfor.report.picture import draw
 from butfor.report.visible import cut, one_line, readable, visible
+from butfor.runs.requests import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,15 +138,13 @@ class _StepView:
     state: states.State
     state_words: str
     happening: happenings.Happening
-    example: Example | None
-    example_words: str
+    examples: tuple[tuple[str, Example], ...]
 
 
 def _steps(data: ReportData) -> Iterator[_StepView]:
     finding = data.finding
     for step, state in zip(data.run.steps, states_of(data.run), strict=True):
         known = None if finding is None else finding.of(step.index)
-        example = data.example_of(step.index)
         yield _StepView(
             index=step.index,
             label=happenings.in_short(step, 100),
@@ -159,19 +159,18 @@ def _steps(data: ReportData) -> Iterator[_StepView]:
             state=state,
             state_words=_state_words(state),
             happening=happenings.happening(step),
-            example=example,
-            example_words="" if example is None else _example_words(example),
+            examples=tuple((_example_words(each), each) for each in data.examples_of(step.index)),
         )
 
 
 def states_of(run: Run) -> Iterator[states.State]:
     """Yield every step's state, compared with that of the step before it in its lane."""
     last: dict[str, tuple[int, states.Request]] = {}
-    for step in run.steps:
-        if step.request is None:
+    for step, text in zip(run.steps, texts([each.request for each in run.steps]), strict=True):
+        if text is None:
             yield states.UNKNOWN
             continue
-        now = states.read_request(run.request(step.index))
+        now = states.read_request(canonical.decode(text))
         seen_at, before = last.get(step.lane, (None, None))
         yield states.compare(now, before, seen_at=seen_at)
         last[step.lane] = (step.index, now)
@@ -203,15 +202,15 @@ def _state_words(state: states.State) -> str:
     if state.seen_at is None:
         return f"{total}, all shown"
     new = sum(each.is_new for each in state.messages)
-    return f"{total}; {new} new since step {state.seen_at}, {state.unchanged} earlier ones not shown again"
+    earlier = f", {state.unchanged} from before not shown again" if state.unchanged else ""
+    return f"{total}; {new} new since step {state.seen_at}{earlier}"
 
 
 def _example_words(example: Example) -> str:
     y = "without an outcome" if example.outcome is None else f"y = {example.outcome:g}"
-    which = "that ended differently" if example.changed else "(none of its rollouts ended differently)"
-    place = (
-        ""
-        if example.diverged_at is None
-        else f", beside the original where they first differ: step {example.diverged_at}"
-    )
-    return f"A rollout from step {example.step} {which}: draw {example.draw}, {example.status}, {y}{place}"
+    which = "that ended differently" if example.changed else "that ended the same"
+    what = example.intervention
+    under = f"from step {example.step}" if what == f"resample({example.step})" else f"under {one_line(what, 120)}"
+    at = example.diverged_at
+    place = "" if at is None else f", beside the original where they first differ: step {at}"
+    return f"A rollout {under} {which}: draw {example.draw}, {example.status}, {y}{place}"

@@ -60,9 +60,9 @@ def test_what_follows_is_short_however_long_the_run():
     other = run(step(0, "x"), *(step(k, f"t{k}") for k in range(1, 50)))
     rollout = StoredRollout(
         rollout_id="q", run_id="r", fingerprint="f", arm="resample:0", draw=0, status="completed", outcome=0.0,
-        counts="{}", created_at=datetime.now(UTC),
+        counts='{"do": [{"op": "resample", "step": 0}]}', created_at=datetime.now(UTC),
     )  # fmt: skip
-    example = compare(long, other, rollout, step=0)
-    assert example.diverged_at == 0
+    example = compare(long, other, rollout)
+    assert (example.step, example.intervention, example.diverged_at) == (0, "resample(0)", 0)
     assert len(example.original_next) == FOLLOWING + 1
     assert example.original_next[-1] == f"… and {49 - FOLLOWING} more"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
     from butfor.importers.tally import Ignored
 
-_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
+_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use")
 
 
 def matches(message: Json) -> bool:

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
     from butfor.importers.tally import Ignored
 
-_KINDS = frozenset(
-    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference"}
-)
+# Tuples, here and elsewhere: a foreign value need not be hashable.
+_KINDS = ("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "item_reference")
 
 
 def matches(item: Json) -> bool:

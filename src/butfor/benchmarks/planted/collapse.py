@@ -1,0 +1,84 @@
+"""Where the published commit-point rule collapses, at the same price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from butfor.benchmarks.planted.families import judged, late_rescue, pivotal
+from butfor.benchmarks.planted.published import PublishedContrastive
+from butfor.benchmarks.planted.simulate import simulate
+from butfor.benchmarks.planted.trial import TIE, at_least, judge_on_the_factual_run, repeat, row, search
+
+if TYPE_CHECKING:
+    from butfor.benchmarks.harness import Check
+    from butfor.benchmarks.planted.trial import Outcome
+    from butfor.benchmarks.planted.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A planted run, K of the published rule, and whether a judge is behind the outcome."""
+
+    world: World
+    draws: int
+    judge: bool = False
+
+    @property
+    def calls(self) -> int:
+        """Policy calls that the published rule makes."""
+        return self.draws * self.world.steps * (self.world.steps + 1) // 2
+
+
+def cases() -> list[Case]:
+    """List where the published rule works, and where it does not."""
+    late = late_rescue(10, at=5, rescue=0.02)
+    noisy = judged(pivotal(10, at=5), flips=0.1)
+    return [Case(world=late, draws=16), Case(world=late, draws=80), Case(world=noisy, draws=32, judge=True)]
+
+
+def collapse(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, Any]], list[Check]]:
+    """Run the published rule with K rollouts a step, and search for as many policy calls."""
+    del quick
+    rows: list[dict[str, Any]] = []
+    checks: list[Check] = []
+    for case in cases():
+        rows.append(_published(case, seed, repetitions))
+        for name, max_help in (("search", None), ("search, η = 0", 0.0)):
+            outcomes = repeat(partial(_once, case, max_help), range(seed, seed + repetitions))
+            rows.append(row(case.world.name, case.world.steps, f"{name}, price of K = {case.draws}", outcomes))
+            place = f"{case.world.name}, n = {case.world.steps}, price of K = {case.draws}, {name}"
+            good = sum(o.right is not False for o in outcomes)
+            checks.append(at_least(f"right or withheld ≥ .95: {place}", good, len(outcomes), 0.95))
+            # Without an assumption a judge's noise leaves more open at this price; the row says how much.
+            if case.draws > 16 and (max_help is not None or not case.judge):
+                right = sum(o.right is True for o in outcomes)
+                checks.append(at_least(f"right ≥ .80: {place}", right, len(outcomes), 0.80))
+    return rows, checks
+
+
+def _once(case: Case, max_help: float | None, seed: int) -> Outcome:
+    factual = judge_on_the_factual_run(case.world, seed) if case.judge else 1.0
+    return search(case.world, seed, max_help=max_help, calls=case.calls, factual=factual)
+
+
+def _published(case: Case, seed: int, repetitions: int) -> dict[str, Any]:
+    world = case.world
+    answers = [
+        simulate(PublishedContrastive(steps=world.steps, draws=case.draws), world, s)[0].locus
+        for s in range(seed, seed + repetitions)
+    ]
+    right = world.right(TIE)
+    return {
+        "family": world.name,
+        "n": world.steps,
+        "method": f"published, K = {case.draws}",
+        "right": float(np.mean([locus in right for locus in answers])),
+        "wrong": float(np.mean([locus is not None and locus not in right for locus in answers])),
+        "withheld": float(np.mean([locus is None for locus in answers])),
+        "rollouts": float(case.draws * world.steps),
+        "calls": float(case.calls),
+    }
