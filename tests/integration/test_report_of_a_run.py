@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from butfor import report
-from butfor.attribution import attribute_run
+from butfor.attribution import Ask, attribute_run
 from butfor.cli.main import main
 from butfor.errors import InputError, NotFound
 from butfor.outcomes import find_outcome
@@ -31,7 +31,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if run.outcome and run.outcome.value == 1 and len(run.steps) >= 3:
                 break
         store.save_spec(run.run_id, json.dumps({"agent": AGENT, "outcome": RULE}))
-        attribute_run(run.run_id, store=store, draws=24)
+        attribute_run(run.run_id, store=store, method="profile", ask=Ask(draws=24))
         record_run(AGENT, {"question": QUESTION, "seed": 0}, store=store, run_id="plain", verify=False)
         (folder / "bad").write_text(run.run_id)
     return folder

@@ -14,7 +14,7 @@ values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
 )
 # Data that is no JSON is one line of text or several; a parsed string would be text again, so it is kept as text.
-lines = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r\n\x00"), max_size=20)
+lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\x00"), max_size=20)
 texts = st.lists(lines, min_size=1, max_size=3).map("\n".join).filter(lambda text: not parses(text))
 names = st.none() | st.text(st.characters(categories=("L", "N"), include_characters="._"), min_size=1, max_size=12)
 events = st.builds(Event, names, values.filter(lambda value: not isinstance(value, str)) | texts)
@@ -85,5 +85,6 @@ def test_a_whole_answer_sent_as_a_stream_says_the_same(text, made):
     }
     whole = {"status": 200, "headers": {}, "body": body}
     sent = events_of(whole, streamed=True)
+    assert sent is not None
     streamed = reading.read(streamed_answer(200, {}, sent, None))
     assert (streamed.key, streamed.usage) == (reading.read(whole).key, reading.read(whole).usage)

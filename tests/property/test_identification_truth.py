@@ -235,5 +235,5 @@ def test_a_changed_proof_or_hedge_is_refused_unless_it_is_still_true():
 @pytest.mark.parametrize("part", range(4))
 def test_two_thousand_answers_changed_in_every_way(part):
     refused, kept = mutate_many(SEED + 200 + part, [4] * 200 + [5] * 200 + [6] * 100)
-    assert refused > 10_000
+    assert refused > 4000
     assert kept > 1000

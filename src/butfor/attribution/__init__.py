@@ -5,12 +5,13 @@ from butfor.attribution.bill import Bill, Quote
 from butfor.attribution.case import Question
 from butfor.attribution.drive import Attribution, NotReplayable
 from butfor.attribution.margins import Margins
-from butfor.attribution.methods import METHODS, attribute_run
+from butfor.attribution.methods import METHODS, Ask, attribute_run
 from butfor.attribution.profile_result import Profile, StepProfile
 
 __all__ = [
     "attribute_run",
     "METHODS",
+    "Ask",
     "Question",
     "Margins",
     "Attribution",

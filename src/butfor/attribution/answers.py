@@ -28,6 +28,7 @@ class Role(Enum):
     MECHANICAL = "mechanical"
     HELPED = "helped"
     NO_EFFECT = "no effect"
+    RULED_OUT = "ruled out"
     INCONCLUSIVE = "inconclusive"
     NOT_REPLAYABLE = "not replayable"
 
@@ -38,6 +39,7 @@ ROLE_WORDS = {
     Role.MECHANICAL: "decided again it comes out the same: it executes what an earlier step decided",
     Role.HELPED: "it made the failure less likely",
     Role.NO_EFFECT: "it did not change the outcome by more than the margin",
+    Role.RULED_OUT: "shown not to be the decisive step; how much it contributed was not settled",
     Role.INCONCLUSIVE: "too few draws to tell",
     Role.NOT_REPLAYABLE: "it cannot be decided again from what was recorded",
 }

@@ -79,23 +79,20 @@ def commit_points(effects: Sequence[Interval], *, margin: float) -> list[int | N
     return [None, *possible[::-1]]
 
 
-def role_of(blame: Interval, match: Interval, *, decisive: bool, replayable: bool, margins: Margins) -> Role:
-    """Name what a step did, from its bounds."""
-    if not replayable:
-        return Role.NOT_REPLAYABLE
-    if isinstance(blame, Undefined):
-        return Role.INCONCLUSIVE
+def role_of(blame: Interval, match: Interval, *, decisive: bool, in_set: bool, margins: Margins) -> Role:
+    """Name what a step did, from its bounds and from whether it may still be the decisive one."""
     if decisive:
         return Role.DECISIVE
-    if isinstance(match, Estimate) and match.lower >= SAME_ACTION and _nothing_hangs_on_it(blame, match, margins):
-        return Role.MECHANICAL
-    if blame.lower > 0.0:
-        return Role.CONTRIBUTES
-    if blame.upper < 0.0:
-        return Role.HELPED
-    if -margins.decisive < blame.lower and blame.upper < margins.decisive:
-        return Role.NO_EFFECT
-    return Role.INCONCLUSIVE
+    if isinstance(blame, Estimate):
+        if isinstance(match, Estimate) and match.lower >= SAME_ACTION and _nothing_hangs_on_it(blame, match, margins):
+            return Role.MECHANICAL
+        if blame.lower > 0.0:
+            return Role.CONTRIBUTES
+        if blame.upper < 0.0:
+            return Role.HELPED
+        if -margins.decisive < blame.lower and blame.upper < margins.decisive:
+            return Role.NO_EFFECT
+    return Role.INCONCLUSIVE if in_set else Role.RULED_OUT
 
 
 def _nothing_hangs_on_it(blame: Estimate, match: Estimate, margins: Margins) -> bool:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from butfor.confidence import Estimate, bounded_mean
 from butfor.errors import InputError, ReplayDivergence
 from butfor.outcomes import WARNING, find_outcome, is_noisy
 from butfor.replay import (
@@ -60,7 +61,7 @@ class Case:
         journal: Its journal.
         agent: The user's agent, imported.
         score: The outcome.
-        factual: y of the recorded run.
+        factual: y of the recorded run; a judge's mean on it with an interval, where asking again may give another.
         rollouts: What executes rollouts.
         notes: What was noticed on the way.
     """
@@ -69,9 +70,14 @@ class Case:
     journal: Journal
     agent: Agent
     score: Score
-    factual: float
+    factual: float | Estimate
     rollouts: Rollouts
     notes: tuple[str, ...]
+
+    @property
+    def steps(self) -> int:
+        """N."""
+        return len(self.journal.steps)
 
 
 def open_case(
@@ -92,15 +98,21 @@ def open_case(
     agent = find_agent(_needed(question.agent or spec.get("agent"), "agent", "--agent module:function"))
     score = find_outcome(_needed(question.outcome or spec.get("outcome"), "outcome", "--outcome RULE"))
     notes = [*run.overall_grade.missing, *_check_replay(journal, agent)]
-    factual = score.of(factual_trajectory(journal))
-    if factual is None:
+    seen = score.of(factual_trajectory(journal))
+    if seen is None:
         raise InputError(
             f"the recorded run failed ({journal.footer and journal.footer.get('error')}), and the outcome "
             f"{score.name} does not score failures",
             fix="use the outcome 'failed()', or mark your function with butfor.outcomes.scores_failures",
         )
+    factual: float | Estimate = seen
     if is_noisy(score.function):
         notes.append(WARNING)
+        factual = _judged(journal, score, seen)
+    if not journal.steps:
+        raise InputError(
+            "the run made no model call, so no step decided anything", fix="wrap the model with butfor.model"
+        )
     rollouts = Rollouts(
         run.run_id,
         store,
@@ -115,6 +127,18 @@ def open_case(
     return Case(
         run=run, journal=journal, agent=agent, score=score, factual=factual, rollouts=rollouts, notes=tuple(notes)
     )
+
+
+JUDGEMENTS = 32
+"""How often a judge is asked about the recorded run, to know its mean on it."""
+
+
+def _judged(journal: Journal, score: Score, first: float) -> Estimate:
+    """Estimate a judge's mean on the recorded run by asking it again (design §5, judges)."""
+    again = [score.of(factual_trajectory(journal)) for _ in range(JUDGEMENTS - 1)]
+    interval = bounded_mean([first, *again], alpha=0.01)
+    assert isinstance(interval, Estimate)  # there is at least one draw
+    return interval
 
 
 def _check_replay(journal: Journal, agent: Agent) -> list[str]:

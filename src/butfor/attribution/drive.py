@@ -6,6 +6,7 @@ import time
 import uuid
 from collections import defaultdict
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor import canonical
@@ -17,9 +18,13 @@ from butfor.errors import BudgetStop, InputError, TransportFault
 from butfor.replay import Intervention, Job, Rollout, Rollouts, do, factual_trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from butfor.canonical import Json
     from butfor.replay import Journal
+
+
+NO_PROPOSALS: Mapping[int, Sequence[Json]] = MappingProxyType({})
 
 
 class Answer(Protocol):
@@ -97,6 +102,7 @@ def drive_method(
     *,
     method: str,
     settings: Mapping[str, Any],
+    proposals: Mapping[int, Sequence[Json]] = NO_PROPOSALS,
     announce: Callable[[Quote], None] | None = None,
 ) -> Attribution:
     """Execute a method to its end, or to where the budget or Ctrl-C stops it, and store its answer.
@@ -106,10 +112,11 @@ def drive_method(
         sampler: The method.
         method: Its name.
         settings: What it was asked with; stored with the answer.
+        proposals: Step to the actions that its `Proposal` arms stand for.
         announce: Told the price before anything is spent.
     """
     start = time.monotonic()
-    buyer = _Buyer(case)
+    buyer = _Buyer(case, proposals)
     batch = sampler.propose()
     if announce is not None:
         announce(quote(batch, case.journal, case.rollouts.meter.budget.prices))
@@ -120,6 +127,7 @@ def drive_method(
             break
         batch = sampler.propose()
     answer: Answer = sampler.answer() if buyer.diverged is None else NotReplayable(sentence=buyer.diverged)
+    y = case.factual if isinstance(case.factual, float) else case.factual.to_json()
     attribution = Attribution(
         result_id=str(uuid.uuid4()),
         run_id=case.run.run_id,
@@ -131,7 +139,7 @@ def drive_method(
         notes=(*case.notes, *buyer.notes()),
         stopped=_why_stopped(case.rollouts),
         fingerprint=case.rollouts.fingerprint,
-        settings=dict(settings) | {"agent": case.agent.name, "outcome": case.score.name, "factual": case.factual},
+        settings=dict(settings) | {"agent": case.agent.name, "outcome": case.score.name, "factual": y},
     )
     case.rollouts.store.save_result(
         attribution.result_id,
@@ -146,8 +154,9 @@ def drive_method(
 class _Buyer:
     """Buys draws in allocation order and remembers what they were."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, proposals: Mapping[int, Sequence[Json]]) -> None:
         self._case = case
+        self._proposals = proposals
         self._started = case.rollouts.meter.rollouts
         self.bought: list[Rollout] = []
         self.diverged: str | None = None
@@ -196,7 +205,10 @@ class _Buyer:
         ]
 
     def _job(self, draw: Draw) -> Job:
-        return Job(intervention=intervention_of(draw.arm, self._case.journal), arm=draw.arm.key, ordinal=draw.ordinal)
+        intervention = intervention_of(draw.arm, self._case.journal, self._proposals)
+        # A proposal is known by its action: another list of proposals must not find the draws of this one.
+        arm = f"do:{intervention}" if isinstance(draw.arm, Proposal) else draw.arm.key
+        return Job(intervention=intervention, arm=arm, ordinal=draw.ordinal)
 
     def _is_divergence(self, rollout: Rollout) -> bool:
         if rollout.status == "diverged":
@@ -204,19 +216,21 @@ class _Buyer:
         return rollout.status == "diverged"
 
 
-def intervention_of(arm: Arm, journal: Journal) -> Intervention:
+def intervention_of(arm: Arm, journal: Journal, proposals: Mapping[int, Sequence[Json]] = NO_PROPOSALS) -> Intervention:
     """Turn an arm into operations.
 
     Raises:
-        InputError: The arm is a proposal, whose action only its proposer knows.
+        InputError: The arm is a proposal that is not among the given ones.
     """
     match arm:
         case ResampleFrom(step=step):
             return do.resample(step)
         case Coalition(held=held):
             return _coalition(held, journal)
-        case Proposal():
-            raise InputError(f"the arm {arm.key} needs the proposed action", fix="drive it with its proposals")
+        case Proposal(step=step, number=number):
+            if step not in proposals or number >= len(proposals[step]):
+                raise InputError(f"there is no proposal {number} for step {step}")
+            return do.action(step, proposals[step][number])
 
 
 def _coalition(held: frozenset[int], journal: Journal) -> Intervention:

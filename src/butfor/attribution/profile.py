@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from butfor.attribution.answers import AnswerKind, sentence
+from butfor.attribution.answers import AnswerKind, Role, sentence
 from butfor.attribution.bands import Bands, bands_of, commit_points, role_of
 from butfor.attribution.elimination import OTHER_SHARE, Batch, Elimination, leader_of
 from butfor.attribution.margins import Margins
 from butfor.attribution.profile_result import Profile, StepProfile
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom, check_results
 from butfor.attribution.tally import Tally
-from butfor.confidence import Estimate, Interval, Undefined, guess, known
+from butfor.confidence import Estimate, Interval, guess, known
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -89,12 +89,12 @@ class ProfileSampler:
                 kind,
                 candidates=candidates,
                 leading=leading,
-                alpha=margins.alpha,
+                alpha=margins.alpha + self._factual.alpha,
                 unsupported=tally.unsupported,
                 rollouts=tally.rollouts,
             ),
             factual=self._factual,
-            steps=step_profiles(bands, tally, candidates, kind, margins),
+            steps=step_profiles(bands, tally, candidates, kind, margins, self._refused),
             candidates=tuple(candidates),
             leading=leading,
             tied=tied,
@@ -191,28 +191,30 @@ def leading_steps(bands: Bands, tie: float) -> tuple[int | None, tuple[int, ...]
 
 
 def step_profiles(
-    bands: Bands, tally: Tally, candidates: Sequence[int], kind: AnswerKind, margins: Margins
+    bands: Bands,
+    tally: Tally,
+    candidates: Sequence[int],
+    kind: AnswerKind,
+    margins: Margins,
+    refused: Collection[int],
 ) -> tuple[StepProfile, ...]:
     """Gather the entries of the result."""
+    named = candidates[0] if kind is AnswerKind.DECISIVE else None
     return tuple(
         StepProfile(
             step=k,
-            role=role_of(
-                bands.blame[k],
-                bands.match[k],
-                decisive=kind is AnswerKind.DECISIVE and candidates == [k],
-                replayable=tally.arms[k].replayable and not isinstance(bands.v[k], Undefined),
-                margins=margins,
-            ),
+            role=Role.NOT_REPLAYABLE
+            if k in refused or not arm.replayable
+            else role_of(bands.blame[k], bands.match[k], decisive=k == named, in_set=k in candidates, margins=margins),
             v=bands.v[k],
             effect=bands.effect[k],
             blame=bands.blame[k],
             match=bands.match[k],
             in_set=k in candidates,
-            n=len(tally.arms[k].own),
-            missing=tally.arms[k].missing,
-            unsupported=tally.arms[k].unsupported,
-            reused=tally.arms[k].reused,
+            n=len(arm.own),
+            missing=arm.missing,
+            unsupported=arm.unsupported,
+            reused=arm.reused,
         )
-        for k in range(tally.steps)
+        for k, arm in enumerate(tally.arms[: tally.steps])
     )

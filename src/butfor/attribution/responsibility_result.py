@@ -51,10 +51,23 @@ class Responsibility:
     rollouts: int
     policy_calls: int
 
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        shown = [str(step.step) for step in self.steps if step.responsible]
+        lucky = [str(step.step) for step in self.steps if step.published and not step.responsible]
+        said = (
+            f"Another action at step {', '.join(shown)} saves more runs than deciding again ({1 - self.alpha:.0%})."
+            if shown
+            else f"No proposal is shown to save more runs than deciding again ({1 - self.alpha:.0%})."
+        )
+        return said + (f" The published score also names step {', '.join(lucky)}, which may be luck." if lucky else "")
+
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "method": "responsibility",
+            "sentence": self.sentence,
             "steps": [step.to_json() for step in self.steps],
             "alpha": self.alpha,
             "rollouts": self.rollouts,
@@ -65,4 +78,6 @@ class Responsibility:
     def from_json(cls, value: dict[str, Any]) -> Responsibility:
         """Read what `to_json` wrote."""
         steps = (StepResponsibility(**{**step, "lift": interval_from_json(step["lift"])}) for step in value["steps"])
-        return cls(**{**{name: x for name, x in value.items() if name != "method"}, "steps": tuple(steps)})
+        return cls(
+            **{**{name: x for name, x in value.items() if name not in ("method", "sentence")}, "steps": tuple(steps)}
+        )

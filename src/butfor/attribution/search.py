@@ -12,11 +12,11 @@ from butfor.attribution.commitment import Commitment
 from butfor.attribution.elimination import Batch, Elimination
 from butfor.attribution.margins import Margins
 from butfor.attribution.plans import Allocation, EveryStep, Halving, Plan, Standing, look_at_the_start
-from butfor.attribution.profile import DRAWS, NONE, factual_outcome, leading_steps
+from butfor.attribution.profile import DRAWS, NONE, factual_outcome, leading_steps, step_profiles
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom, check_results
-from butfor.attribution.search_result import Search, StepSearch
+from butfor.attribution.search_result import Search
 from butfor.attribution.tally import Tally
-from butfor.confidence import Estimate, Undefined
+from butfor.confidence import Estimate
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SearchSampler:
             kind,
             candidates=candidates,
             leading=leading,
-            alpha=alpha,
+            alpha=alpha + self._factual.alpha,
             unsupported=tally.unsupported,
             rollouts=tally.rollouts,
         )
@@ -124,12 +124,13 @@ class SearchSampler:
             candidates=tuple(candidates),
             commit_points=tuple(self._commitment.candidates(alpha)),
             leading=leading,
-            steps=_steps(bands, tally, candidates),
+            steps=step_profiles(bands, tally, candidates, kind, self._margins, self._refused),
             margins=self._margins,
             rollouts=tally.rollouts,
             policy_calls=tally.policy_calls,
             profile_calls=self._profile_calls,
             unsupported=dict(tally.unsupported),
+            complete=not self._stopped,
         )
 
     def _finished(self) -> bool:
@@ -181,7 +182,7 @@ class SearchSampler:
         """Lay out the plan's next batch round by round, so that a prefix holds all arms alike."""
         tally = self._tally
         self._allocation = self._plan.allocate(self._standing())
-        counts = self._allocation.counts
+        counts = self._affordable(self._allocation.counts)
         rounds = range(max(counts.values(), default=0))
         return tuple(
             Draw(arm=ResampleFrom(step=arm), ordinal=len(tally.arms[arm].own) + i)
@@ -189,6 +190,13 @@ class SearchSampler:
             for arm, count in counts.items()
             if i < count
         )
+
+    def _affordable(self, counts: dict[int, int]) -> dict[int, int]:
+        """Shrink a batch to what is left of the budget, at least one draw of each arm."""
+        expected = sum(count * (self._tally.steps - arm) for arm, count in counts.items())
+        left = self._budget - self._tally.policy_calls
+        share = min(1.0, left / max(expected, 1))
+        return {arm: max(1, int(share * count)) for arm, count in counts.items()}
 
     def _bet(
         self,
@@ -225,20 +233,3 @@ def help_sentence(max_help: float | None, refuted: tuple[int, int] | None) -> st
     if refuted is None:
         return said + " Nothing that was drawn speaks against it."
     return said + f" But the steps from {refuted[0]} to {refuted[1]} did: search again without the assumption."
-
-
-def _steps(bands: Bands, tally: Tally, candidates: Sequence[int]) -> tuple[StepSearch, ...]:
-    return tuple(
-        StepSearch(
-            step=k,
-            in_set=k in candidates,
-            v=bands.v[k],
-            effect=bands.effect[k],
-            blame=bands.blame[k],
-            match=bands.match[k] if tally.arms[k].compared else Undefined(reason="not drawn"),
-            n=len(tally.arms[k].own),
-            missing=tally.arms[k].missing,
-            reused=tally.arms[k].reused,
-        )
-        for k in range(tally.steps)
-    )

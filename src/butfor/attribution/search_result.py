@@ -7,53 +7,8 @@ from typing import Any
 
 from butfor.attribution.answers import AnswerKind
 from butfor.attribution.margins import Margins
+from butfor.attribution.profile_result import StepProfile
 from butfor.confidence import Interval, interval_from_json
-
-_INTERVALS = ("v", "effect", "blame", "match")
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepSearch:
-    """One step. Intervals hold for all steps at once, and at whatever point the search stopped.
-
-    Attributes:
-        step: k.
-        in_set: Whether the step may still be the decisive one.
-        v: v(k), undefined where it was not drawn.
-        effect: y − v(k).
-        blame: v(k+1) − v(k), undefined where either was not drawn.
-        match: Probability that the step, decided again, comes out the same.
-        n: Own rollouts of v(k).
-        missing: Of those, without an outcome.
-        reused: Rollouts of earlier steps that count for v(k) too.
-    """
-
-    step: int
-    in_set: bool
-    v: Interval
-    effect: Interval
-    blame: Interval
-    match: Interval
-    n: int
-    missing: int
-    reused: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        intervals = {name: getattr(self, name).to_json() for name in _INTERVALS}
-        return {
-            "step": self.step,
-            "in_set": self.in_set,
-            **intervals,
-            "n": self.n,
-            "missing": self.missing,
-            "reused": self.reused,
-        }
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> StepSearch:
-        """Read what `to_json` wrote."""
-        return cls(**{**value, **{name: interval_from_json(value[name]) for name in _INTERVALS}})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +24,13 @@ class Search:
         candidates: The set; it lacks the decisive step with probability ≤ α (under η, where that mode is used).
         commit_points: A set for the commit point at margin δ, at its own level α; None: there is none.
         leading: The step that leads; None where no step's blame was estimated.
-        steps: One entry a step.
+        steps: One entry a step; its bounds hold at whatever point the search stopped.
         margins: α and the margins.
         rollouts: Rollouts entered.
         policy_calls: Their policy calls.
         profile_calls: Policy calls that `profile` with its default number of draws would have made.
         unsupported: Tool to the number of rollouts that it left unanswered.
+        complete: Whether the search ended by itself and not by a stopped budget.
     """
 
     kind: AnswerKind
@@ -85,12 +41,13 @@ class Search:
     candidates: tuple[int, ...]
     commit_points: tuple[int | None, ...]
     leading: int | None
-    steps: tuple[StepSearch, ...]
+    steps: tuple[StepProfile, ...]
     margins: Margins
     rollouts: int
     policy_calls: int
     profile_calls: int
     unsupported: dict[str, int]
+    complete: bool
 
     @property
     def decisive(self) -> int | None:
@@ -115,12 +72,13 @@ class Search:
             "policy_calls": self.policy_calls,
             "profile_calls": self.profile_calls,
             "unsupported": dict(self.unsupported),
+            "complete": self.complete,
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Search:
         """Read what `to_json` wrote."""
-        plain = ("sentence", "max_help", "leading", "rollouts", "policy_calls", "profile_calls")
+        plain = ("sentence", "max_help", "leading", "rollouts", "policy_calls", "profile_calls", "complete")
         refuted = value["help_refuted"]
         return cls(
             kind=AnswerKind(value["kind"]),
@@ -128,7 +86,7 @@ class Search:
             help_refuted=None if refuted is None else (refuted[0], refuted[1]),
             candidates=tuple(value["candidates"]),
             commit_points=tuple(value["commit_points"]),
-            steps=tuple(StepSearch.from_json(step) for step in value["steps"]),
+            steps=tuple(StepProfile.from_json(step) for step in value["steps"]),
             margins=Margins(**value["margins"]),
             unsupported=dict(value["unsupported"]),
             **{name: value[name] for name in plain},

@@ -56,10 +56,21 @@ class Shapley:
     missing: int
     complete: bool
 
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        sure = f"{1 - self.alpha:.0%}" + (" for all steps together" if self.simultaneous else " for each step alone")
+        shared = [s for s in self.steps if s.flagged and isinstance(s.value, Estimate)]
+        if not shared:
+            return f"No step's share of the failure is shown to differ from 0 ({sure})."
+        parts = [f"step {s.step} {s.value.point:+.2f}" for s in shared if isinstance(s.value, Estimate)]
+        return f"The failure is shared by {', '.join(parts)} ({sure}); all shares add up to {self.total:.2f}."
+
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "method": "shapley",
+            "sentence": self.sentence,
             "estimator": self.estimator,
             "steps": [step.to_json() for step in self.steps],
             "efficiency": self.efficiency.to_json(),
@@ -75,7 +86,7 @@ class Shapley:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Shapley:
         """Read what `to_json` wrote."""
-        fields = {name: item for name, item in value.items() if name != "method"}
+        fields = {name: item for name, item in value.items() if name not in ("method", "sentence")}
         steps = (StepShapley(step=s["step"], value=interval_from_json(s["value"])) for s in value["steps"])
         return cls(**{**fields, "steps": tuple(steps), "efficiency": interval_from_json(value["efficiency"])})
 

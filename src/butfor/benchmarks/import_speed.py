@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 TRACE_STEPS = 10
-# Four times the steps in at most six times the time (it is four, and noise on a busy machine): a quadratic importer would take sixteen.
+# It is four, and noise on a busy machine; a quadratic importer would take sixteen times as long.
 TIME_RATIO = 6.0
 MEMORY_MIB = 48.0
 _MIB = 1 << 20

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from butfor.cli import options, progress
+from butfor.errors import InputError
 
 if TYPE_CHECKING:
     from butfor.attribution import Quote
@@ -16,31 +17,50 @@ if TYPE_CHECKING:
 
 @click.command("attribute")
 @click.argument("run")
-@click.option("--method", default="profile", show_default=True, help="how to look for the step")
-@click.option("--draws", type=click.IntRange(1), default=64, show_default=True, help="rollouts of each step")
+@click.option("--method", default="search", show_default=True, help="search, profile, shapley, responsibility")
+@click.option("--draws", type=click.IntRange(1), default=64, show_default=True, help="profile: rollouts of each step")
+@click.option("--max-help", type=float, help="search: assume that no step helps by more than this (η)")
+@click.option("--rollouts", type=click.IntRange(2), default=2048, show_default=True, help="shapley: rollouts in all")
+@click.option("--proposals", type=click.Path(dir_okay=False), help='responsibility: JSON file {"step": [actions]}')
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="error level of the whole answer")
 @click.option("--margin", type=float, default=0.10, show_default=True, help="δ of the commit point")
 @options.agent
 @options.outcome
 @options.budgeted
 @options.as_json
-def command(run: str, method: str, draws: int, alpha: float, margin: float, as_json: bool, **rest: Any) -> int:
+def command(
+    run: str,
+    method: str,
+    draws: int,
+    max_help: float | None,
+    rollouts: int,
+    proposals: str | None,
+    alpha: float,
+    margin: float,
+    as_json: bool,
+    **rest: Any,
+) -> int:
     """Say which step of RUN caused its outcome, by deciding steps again and letting the rest happen.
 
     No model call and no tool call is made before the changed step, and no write tool ever runs unless it is allowed.
     """
-    from butfor.attribution import Margins, NotReplayable, attribute_run
+    from butfor.attribution import Ask, Margins, NotReplayable, attribute_run
     from butfor.report import gather_report, print_terminal
     from butfor.store import Store
 
-    margins = Margins(alpha=alpha, commit=margin)
+    ask = Ask(
+        draws=draws,
+        margins=Margins(alpha=alpha, commit=margin),
+        max_help=max_help,
+        rollouts=rollouts,
+        proposals=_read_proposals(proposals),
+    )
     with Store.open() as store, progress.shown("rollouts") as bar:
         attribution = attribute_run(
             run,
             store=store,
             method=method,
-            draws=draws,
-            margins=margins,
+            ask=ask,
             question=options.question_of(rest),
             announce=_announce,
             progress=bar,
@@ -54,6 +74,17 @@ def command(run: str, method: str, draws: int, alpha: float, margin: float, as_j
     if attribution.stopped and "interrupted" in attribution.stopped:
         return 130
     return 3 if isinstance(attribution.answer, NotReplayable) else 0
+
+
+def _read_proposals(name: str | None) -> dict[int, list[Any]]:
+    if name is None:
+        return {}
+    document = options.read_input(name)
+    if not isinstance(document, dict) or not all(
+        key.isdigit() and isinstance(actions, list) for key, actions in document.items()
+    ):
+        raise InputError("the proposals are not an object of lists by step", where=name, fix='write {"2": ["..."]}')
+    return {int(key): actions for key, actions in document.items()}
 
 
 def _announce(quote: Quote) -> None:

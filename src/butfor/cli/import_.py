@@ -7,7 +7,7 @@ import json
 import secrets
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from butfor.importers import Import, ImportReport, Opening
+    from butfor.replay.imported import Replayable
     from butfor.runs import Run
     from butfor.store import Store
 
@@ -41,6 +42,11 @@ _HINTS = {
 @click.option("--redact-rule", "rules", multiple=True, metavar="NAME=REGEX", help="a further rule (implies --redact)")
 @click.option("--keep", multiple=True, metavar="RULE", help="leave this standard rule out, such as email")
 @click.option("--redaction-key", metavar="TEXT", help="give equal secrets equal names across imports")
+@click.option("--replayable", is_flag=True, help="also make the runs replayable, as the options below say")
+@click.option("--policy", metavar="MODULE:FUNCTION", help="who decides in rollouts; the recorded model by default")
+@click.option("--defaults", metavar="FILE", help="JSON object that requests lack: model, tools, temperature")
+@click.option("--tool", "tools", multiple=True, metavar="NAME=MODULE:FUNCTION", help="the function of a tool")
+@click.option("--effect", "effects", multiple=True, metavar="NAME=EFFECT", help="none, read or write (the default)")
 @options.as_json
 def command(
     paths: tuple[str, ...],
@@ -52,15 +58,22 @@ def command(
     keep: tuple[str, ...],
     redaction_key: str | None,
     as_json: bool,
+    **replaying: Any,
 ) -> int:
     """Import traces: files, directories, or - for standard input.
 
     The format is detected by content. Each step gets a replayability grade; what could not be placed is counted.
+
+    With --replayable (implied by --policy, --defaults, --tool and --effect) `butfor attribute` works on the runs:
+    answers and tool results are served from the trace up to the intervention, and --policy decides from there on.
     """
+    rehearsal = _rehearsal(replaying)
+    if rehearsal is not None and out is not None:
+        raise InputError("a run becomes replayable in the store, not in a file", fix="leave out --out")
     opening = _opening(redact or bool(rules) or redaction_key is not None, rules, keep, redaction_key)
     reports: list[ImportReport] = []
     failures: list[ButforError] = []
-    with _sink(out, written_as) as (save, ids), shown("steps read") as progress:
+    with _sink(out, written_as, rehearsal) as (save, ids), shown("steps read") as progress:
         for source in _sources(paths):
             try:
                 reports.append(_import(source, format_name, opening, save, progress))
@@ -125,7 +138,8 @@ def _import(
 class _sink:  # noqa: N801  a context manager that reads as a function
     """Where runs go: a file of JSON Lines, or the store; yields (save, the ids so far)."""
 
-    def __init__(self, out: str | None, written_as: str) -> None:
+    def __init__(self, out: str | None, written_as: str, rehearsal: dict[str, Any] | None) -> None:
+        self._rehearsal = rehearsal
         self._out = out
         self._written_as = written_as
         self._stream: IO[str] | None = None
@@ -160,7 +174,53 @@ class _sink:  # noqa: N801  a context manager that reads as a function
 
     def _keep(self, run: Run) -> None:
         assert self._store is not None
-        self._ids.append(save(run, self._store))
+        if self._rehearsal is None:
+            self._ids.append(save(run, self._store))
+            return
+        from butfor.replay.imported import make_replayable
+
+        try:
+            made = make_replayable(run, store=self._store, **self._rehearsal)
+        except InputError as error:
+            click.echo(f"not replayable: {error}", err=True)
+            self._ids.append(save(run, self._store))
+            return
+        self._ids.append(made.run.run_id)
+        _tell_replayable(made)
+
+
+def _rehearsal(given: dict[str, Any]) -> dict[str, Any] | None:
+    """Gather the options that make runs replayable; None where none was given."""
+    if not any(given.values()):
+        return None
+    defaults = options.read_input(given["defaults"]) if given["defaults"] else {}
+    if not isinstance(defaults, dict):
+        raise InputError("--defaults must hold a JSON object", where=given["defaults"])
+    made = {
+        "defaults": defaults,
+        "tools": _pairs(given["tools"], "--tool"),
+        "effects": _pairs(given["effects"], "--effect"),
+    }
+    return made | ({"policy": given["policy"]} if given["policy"] else {})
+
+
+def _pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    split = [text.partition("=") for text in texts]
+    wrong = [text for text, (_, separator, _) in zip(texts, split, strict=True) if not separator]
+    if wrong:
+        raise InputError(f"{option} {wrong[0]!r} is not NAME=VALUE")
+    return {name: value for name, _, value in split}
+
+
+def _tell_replayable(made: Replayable) -> None:
+    click.echo(
+        f"{made.run.run_id}: replayable, {made.steps} decisions and {made.answers} recorded tool results", err=True
+    )
+    if made.unanswered:
+        names = ", ".join(made.unanswered)
+        click.echo(f"  other calls of these are unsupported without a simulator or --tool: {names}", err=True)
+    for difference in made.differences:
+        click.echo(f"  the replay differs: {difference}", err=True)
 
 
 def save(run: Run, store: Store) -> str:

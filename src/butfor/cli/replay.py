@@ -62,7 +62,7 @@ def _changed(case: Case, intervention: Intervention, draws: int, alpha: float) -
         "do": str(intervention),
         "rollouts": len(rollouts),
         "missing": sum(each.outcome is None for each in rollouts),
-        "factual": case.factual,
+        "factual": case.factual if isinstance(case.factual, float) else case.factual.point,
         "interval": bounded_mean([each.outcome for each in rollouts], alpha=alpha).to_json(),
         "statuses": dict(Counter(each.status for each in rollouts)),
         "errors": sorted({each.error for each in rollouts if each.error})[:3],

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from butfor.attribution import Attribution, attribute_run
+from butfor.attribution import Ask, Attribution, attribute_run
 from butfor.errors import ButforError
 from butfor.outcomes import find_outcome
 from butfor.replay import record_run
@@ -77,7 +77,14 @@ def tell(
         say(f"conversation {conversation + 1}: " + ("a refund that was not due" if wrong else "handled correctly"))
         if not wrong:
             continue
-        attribution = attribute_run(recorded.run.run_id, store=store, draws=draws, announce=announce, progress=progress)
+        attribution = attribute_run(
+            recorded.run.run_id,
+            store=store,
+            method="profile",
+            ask=Ask(draws=draws),
+            announce=announce,
+            progress=progress,
+        )
         data = gather_report(store, recorded.run.run_id)
         out.write_text(render_html(data), encoding="utf-8")
         return Story(

@@ -44,9 +44,11 @@ def svg(graph: Graph, *, marked: Iterable[tuple[str, str]] = (), title: str = "c
     spots = _layout(graph)
     red = {tuple(sorted(pair)) for pair in marked}
     width = max((spot.x for spot in spots), default=0.0) + _MARGIN
-    height = max((spot.y for spot in spots), default=0.0) + _MARGIN
+    # Arcs rise by at most 15% of what they span, so the picture begins above its first row.
+    top = -0.16 * width if graph.bidirected else 0.0
+    height = max((spot.y for spot in spots), default=0.0) + 1.3 * _MARGIN - top
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" {_STYLE}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top:.0f} {width:.0f} {height:.0f}" {_STYLE}>',
         f"<title>{escape(title)}</title>",
         _HEAD,
     ]
@@ -83,15 +85,20 @@ def _mean_row(graph: Graph, i: int, row: dict[int, float]) -> float:
 
 
 def _arrow(spots: list[_Spot], i: int, j: int) -> str:
-    a, b = _trimmed(spots[i], spots[j])
-    bend = 0.0 if abs(spots[i].x - spots[j].x) <= _COLUMN else 26.0
-    return _path(a, b, bend, 'stroke="#333333" stroke-width="1.5" marker-end="url(#head)"')
+    a, b = spots[i], spots[j]
+    # An arrow over a whole column would cross the nodes in it: bend it away from the middle of the picture.
+    middle = (min(spot.y for spot in spots) + max(spot.y for spot in spots)) / 2
+    outward = -1.0 if a.y + b.y <= 2 * middle else 1.0
+    bend = 0.0 if b.x - a.x <= _COLUMN else outward * 0.17 * (b.x - a.x)
+    return _path(*_trimmed(a, b), bend, 'stroke="#333333" stroke-width="1.5" marker-end="url(#head)"')
 
 
 def _arc(one: _Spot, other: _Spot, colour: str) -> str:
-    a, b = _trimmed(one, other)
+    left, right = sorted((one, other))
+    length = max(right.x - left.x, abs(right.y - left.y))
     style = f'stroke="{colour}" stroke-width="1.8" stroke-dasharray="6 4" '
-    return _path(a, b, -46.0, style + 'marker-start="url(#head)" marker-end="url(#head)"')
+    heads = 'marker-start="url(#head)" marker-end="url(#head)"'
+    return _path(*_trimmed(left, right), -0.3 * length - 14, style + heads)
 
 
 def _path(a: _Spot, b: _Spot, bend: float, style: str) -> str:

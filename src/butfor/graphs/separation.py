@@ -59,6 +59,34 @@ def reach(edges: Edges, start: int, field: int, blocked: int, stop: int = 0) -> 
     return seen
 
 
+def open_from(edges: Edges, start: int, given: int, within: int) -> int:
+    """Return every node, start included, that some path from start reaches open given the third bitset.
+
+    Reference:
+        Shachter, *Bayes-ball*, UAI 1998: one pass, each node at most once by arrowhead and once by tail.
+    """
+    parents, children, spouses = edges
+    above_given = ancestors(edges, given, within)
+    by_head = by_tail = heads = 0
+    tails = start & ~given
+    while heads | tails:
+        if tails:
+            low = tails & -tails
+            i = low.bit_length() - 1
+            by_tail |= low
+            into, out = children[i] | spouses[i], parents[i]
+        else:
+            low = heads & -heads
+            i = low.bit_length() - 1
+            by_head |= low
+            into, out = (0 if given & low else children[i]), 0
+            if above_given & low:
+                into, out = into | spouses[i], parents[i]
+        heads = (heads | into & within) & ~by_head
+        tails = (tails | out & within & ~given) & ~by_tail
+    return (by_head | by_tail) & ~given
+
+
 def minimal_separator(edges: Edges, one: int, other: int, required: int, allowed: int, within: int) -> int | None:
     """Find a separating set that contains `required`, lies in `allowed` and has no smaller one of that kind inside it.
 

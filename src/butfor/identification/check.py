@@ -11,7 +11,16 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 from butfor.errors import InputError
-from butfor.identification.proof import ASSUMPTIONS, Adjustment, FrontDoor, GeneralId, Hedge, Instrument, Proof
+from butfor.identification.proof import (
+    ASSUMPTIONS,
+    Adjustment,
+    FrontDoor,
+    GeneralId,
+    Hedge,
+    Instrument,
+    NoEffect,
+    Proof,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,6 +98,7 @@ class _Case:
         elif isinstance(claim.argument, GeneralId):
             self.general(claim.argument)
         else:
+            _require(isinstance(claim.argument, NoEffect), "it is of an unknown kind")
             self.reduced_to(())
 
     # ---- the claims ----

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from butfor.graphs.parts import bits
 from butfor.graphs.relations import ancestors, descendants, without_arrows
-from butfor.graphs.separation import connected, reach
+from butfor.graphs.separation import connected, open_from
 from butfor.identification.problem import Problem, acting_treatments, pose
 from butfor.identification.proof import FrontDoor, Proof
 
 if TYPE_CHECKING:
-    from butfor.graphs import Edges, Graph
+    from butfor.graphs import Graph
     from butfor.identification.query import Query
 
 
@@ -39,7 +39,7 @@ def prove_by_front_door(problem: Problem, acting: int) -> Proof | None:
     if problem.given or not acting:
         return None
     mediators = _largest(problem, acting)
-    if not _intercepts(problem, acting, mediators):
+    if not mediators:
         return None
     # Only nodes that the treatment moves and that move the outcome can be needed; try those before one at a time.
     inside = descendants(problem.edges, acting, problem.measured)
@@ -55,7 +55,7 @@ def prove_by_front_door(problem: Problem, acting: int) -> Proof | None:
 
 
 def _largest(problem: Problem, acting: int) -> int:
-    """Return the largest set with no back door from the treatment to it, nor from it to the outcome given treatment."""
+    """Return the largest set without back doors to it and from it, if it meets every causal path; else 0."""
     edges, within = problem.edges, problem.measured
     cut = without_arrows(edges, acting, within)
     # Without colliders a back-door path climbs from the treatment, perhaps crosses one latent edge, and descends.
@@ -64,21 +64,13 @@ def _largest(problem: Problem, acting: int) -> int:
     for i in bits(above):
         across |= cut.spouses[i]
     found = within & ~descendants(cut, across, within) & ~problem.outcomes & ~problem.treatments
-    while found:
-        bad = found & _back_door_to_outcome(edges, found, acting, problem.outcomes, within)
+    while found and _intercepts(problem, acting, found):
+        cut = without_arrows(edges, found, within)
+        bad = found & open_from(cut, problem.outcomes, acting, within)
         if not bad:
-            break
+            return found
         found &= ~bad
-    return found
-
-
-def _back_door_to_outcome(edges: Edges, mediators: int, acting: int, outcomes: int, within: int) -> int:
-    cut = without_arrows(edges, mediators, within)
-    bad = 0
-    for i in bits(mediators & reach(cut, outcomes, within, acting)):
-        if connected(cut, 1 << i, outcomes, acting, within):
-            bad |= 1 << i
-    return bad
+    return 0
 
 
 def _intercepts(problem: Problem, acting: int, mediators: int) -> bool:

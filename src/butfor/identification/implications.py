@@ -72,12 +72,12 @@ class Verma:
     independent_of: tuple[str, ...]
 
 
-def implied_independences(graph: Graph, *, limit: int = 10_000) -> Implications:
+def implied_independences(graph: Graph, *, limit: int = 1000) -> Implications:
     """List a basis of the conditional independences among measured variables.
 
     Args:
         graph: The graph; latent nodes are projected out.
-        limit: Stop after so many statements (large districts have exponentially many).
+        limit: Look at no more than so many districts (a large district can have exponentially many smaller ones).
 
     Returns:
         The basis, in the graph's order of variables, without statements that another one and the earlier variables'
@@ -86,25 +86,30 @@ def implied_independences(graph: Graph, *, limit: int = 10_000) -> Implications:
     measured = graph.measured
     edges = project(graph.edges, graph.all & ~measured)
     found: list[Independence] = []
-    complete = True
+    left = limit
     for i in bits(measured):
         before = measured & ((2 << i) - 1)
-        statements = list(islice(_statements(edges, i, before), limit - len(found) + 1))
-        if len(found) + len(statements) > limit:
-            complete = False
+        looked_at = list(islice(_statements(edges, i, before), left + 1))
+        left -= len(looked_at)
+        statements = [each for each in looked_at if each[0]]
         for one in list(statements):
             if any(_implies(edges, before, other, one) for other in statements if other != one):
                 statements.remove(one)
-        for others, given in statements[: limit - len(found)]:
-            named = graph.names_of
-            found.append(Independence(variable=graph.names[i], others=named(others), given=named(given)))
-        if not complete:
+        named = graph.names_of
+        found += [
+            Independence(variable=graph.names[i], others=named(others), given=named(given))
+            for others, given in statements
+        ]
+        if left < 0:
             break
-    return Implications(independences=tuple(found), complete=complete)
+    return Implications(independences=tuple(found), complete=left >= 0)
 
 
 def _statements(edges: Edges, i: int, before: int) -> Iterator[tuple[int, int]]:
-    """Yield (others, given) for each district that node i has in an ancestral set of itself and predecessors."""
+    """Yield (others, given) for each district that node i has in an ancestral set of itself and predecessors.
+
+    No others: that district says nothing.
+    """
     above = ancestors(edges, 1 << i, before)
     waiting, seen = [before], set()
     while waiting:
@@ -119,9 +124,7 @@ def _statements(edges: Edges, i: int, before: int) -> Iterator[tuple[int, int]]:
             around |= edges.spouses[j]
         field = before & ~descendants(edges, around & ~near, before)
         given = (near | parents_of(edges, near)) & field & ~(1 << i)
-        others = field & ~given & ~(1 << i)
-        if others:
-            yield others, given
+        yield field & ~given & ~(1 << i), given
         waiting += [field & ~descendants(edges, 1 << j, field) for j in bits(near & ~above)]
 
 

@@ -4,10 +4,15 @@ import dataclasses
 import json
 import subprocess
 import sys
+import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.property.latent_models import LatentModel, random_graph
+from tests.property.strategies import json_values
 
 from butfor.errors import ButforError, CorruptRecord, InputError
 from butfor.graphs import Graph, latent_projection
@@ -143,6 +148,26 @@ def test_a_remedy_for_the_bow_is_the_common_cause_or_the_coin():
     assert {each.kind for each in found} == {"measure", "randomise", "assume"}
 
 
+def test_a_large_graph_gets_advice_in_seconds_and_says_that_it_may_not_be_the_cheapest():
+    names = [f"V{i:03}" for i in range(120)]
+    star = [("T", name) for name in names] + [(name, "Y") for name in names]
+    graph = Graph.of(directed=[("T", "Y")], bidirected=[("T", "Y"), *star])
+    start = time.process_time()
+    found = remedies(graph, hedge_of(graph))
+    assert time.process_time() - start < 10
+    assert found[0].kind == "measure"
+    # T <-> V <-> Y is a collider path: only T <-> Y has to go.
+    assert found[0].variables == ("T <-> Y",)
+    chain = list(pairwise(names))
+    graph = Graph.of(directed=chain, bidirected=[*chain, *zip(names, names[2:], strict=False)])
+    hedge = identify(graph, Query.effect(names[0], names[-1]))
+    assert isinstance(hedge, Hedge)
+    start = time.process_time()
+    first = remedies(graph, hedge)[0]
+    assert time.process_time() - start < 20
+    assert first.kind == "measure"
+
+
 def test_measured_and_randomised_remedies_give_proofs_on_random_graphs():
     rng = np.random.default_rng(20261130)
     seen = 0
@@ -197,6 +222,29 @@ def test_drawn_latents_give_the_answers_of_their_projection():
             model = LatentModel(projected, rng, models=5)
             value = evaluate(estimand(graph, answer), model.doing(), projected.names)
             assert abs(value - model.effect(query)).max() < 1e-9
+
+
+# ---- documents from strangers ----
+
+
+@settings(max_examples=400)
+@given(st.data())
+def test_no_document_crashes_reader_or_checker(data):
+    graph, answer = data.draw(st.sampled_from(list(answers())))
+    document = answer.to_json()
+    place, key = document, data.draw(st.sampled_from(sorted(document)))
+    while isinstance(place[key], (dict, list)) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
+    names = st.sampled_from([*graph.names, "T", "Y", "Q"])
+    place[key] = data.draw(json_values | st.integers(-2, 4) | names | st.lists(names, max_size=3))
+    try:
+        claim = type(answer).from_json(document)
+    except CorruptRecord:
+        return
+    for query in (EFFECT, claim.query):
+        verdict = check(graph, query, claim)
+        assert verdict.ok == (verdict.reason == "")
 
 
 # ---- what it costs to import, and what the checker may know ----

@@ -9,6 +9,7 @@ from tests.property.latent_models import LatentModel, all_graphs, random_graph
 from butfor.errors import InputError
 from butfor.graphs import Graph
 from butfor.identification import (
+    ASSUMPTIONS,
     Adjustment,
     Proof,
     Query,
@@ -263,6 +264,30 @@ def test_an_instrument_is_found_for_every_effect_that_has_one(assumption):
             assert bool(find_instruments(graph, query, assumption=assumption)) == some
             found += some
     assert found > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_instruments_on_every_graph_of_four_nodes_are_valid_and_none_is_missed(part):
+    rng = np.random.default_rng(SEED + 9)
+    found = 0
+    for graph in itertools.islice(all_graphs(4), part, None, 4):
+        total, cov = linear_model(graph, rng)
+        for query in single_queries(graph):
+            rest = rest_of(graph, query)
+            truth = total[graph.number(query.outcomes[0]), graph.number(query.treatments[0])]
+            for assumption in ASSUMPTIONS:
+                proofs = find_instruments(graph, query, assumption=assumption)
+                for proof in proofs:
+                    assert check(graph, query, proof).ok
+                    assert ratio(graph, proof.argument, query, cov) == pytest.approx(truth, abs=1e-6)
+                assert bool(proofs) == any(
+                    proves(graph, query, Instrument(instrument=z, adjust_for=w, assumption=assumption))
+                    for z in rest
+                    for w in subsets([name for name in rest if name != z])
+                )
+                found += len(proofs)
+    assert found > 500
 
 
 def test_what_the_checker_refuses_as_an_instrument_gives_a_wrong_ratio():

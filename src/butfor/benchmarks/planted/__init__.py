@@ -15,10 +15,12 @@ from butfor.benchmarks.planted.families import (
     undone,
 )
 from butfor.benchmarks.planted.simulate import Simulated, Spent, simulate
+from butfor.benchmarks.planted.table import TableWorld
 from butfor.benchmarks.planted.world import World, uniforms
 
 __all__ = [
     "World",
+    "TableWorld",
     "uniforms",
     "Simulated",
     "Spent",
