@@ -13,12 +13,15 @@ from butfor.benchmarks.planted import (
     both,
     doomed,
     either,
+    finish_times,
     gradual,
     judged,
     late_rescue,
     losing_calls,
     pivotal,
     simulate,
+    simulate_on_slots,
+    slow_failures,
     soft,
     tied,
     undone,
@@ -135,41 +138,26 @@ def test_a_judges_noise_is_not_blamed_on_the_last_step():
         assert simulate(sampler, world, i)[0].decisive in {5, None}
 
 
-def completion_order(draws, results, slots):
-    """Order in which results arrive on `slots` workers where a failure takes ten times as long."""
-    free, arrivals = [0.0] * slots, []
-    for i, result in enumerate(results):
-        worker = min(range(slots), key=free.__getitem__)
-        free[worker] += 10.0 if result.outcome == 1.0 else 1.0
-        arrivals.append((free[worker], i))
-    return [i for _, i in sorted(arrivals)]
-
-
 def test_slow_failures_do_not_change_the_answer():
-    world = pivotal(6, at=3)
+    world = slow_failures(pivotal(6, at=3))
     sampler = ProfileSampler(steps=6, factual=1.0, draws=16)
     draws = sampler.propose()
     results = world.results(draws, 3)
-    arrived = {}
-    for i in completion_order(draws, results, 16):
-        arrived[i] = world.results([draws[i]], 3)[0]
+    finished = finish_times(results, slots=16, slow=world.slow)
+    arrival = sorted(range(len(draws)), key=finished.__getitem__)
+    arrived = {i: world.results([draws[i]], 3)[0] for i in arrival}
     sampler.enter([arrived[i] for i in range(len(draws))])
     assert sampler.answer() == simulate(ProfileSampler(steps=6, factual=1.0, draws=16), world, 3)[0]
-    # The orders do differ: entered by completion, the first rounds would hold successes only.
-    first = [arrived[i].outcome == 1.0 for i in completion_order(draws, results, 16)[:16]]
-    assert np.mean(first) < np.mean([result.outcome == 1.0 for result in results[:16]])
+    # The orders do differ: by completion, the first rounds would hold mostly successes.
+    first = np.mean([results[i].outcome == 1.0 for i in arrival[:16]])
+    assert first < np.mean([result.outcome == 1.0 for result in results[:16]])
 
 
 def test_a_time_stop_with_slow_failures_keeps_the_bounds():
-    world, misses = pivotal(6, at=3), 0
+    world, misses = slow_failures(pivotal(6, at=3)), 0
     for seed in range(60):
         sampler = ProfileSampler(steps=6, factual=1.0, draws=16)
-        draws = sampler.propose()
-        results = world.results(draws, seed)
-        finished = set(completion_order(draws, results, 16)[:48])
-        prefix = next(i for i in range(len(draws)) if i not in finished)
-        sampler.enter(results[:prefix])
-        profile = sampler.answer()
+        profile, _ = simulate_on_slots(sampler, world, seed, slots=16, seconds=10.0 + seed % 20)
         assert not profile.complete
         bounded = [(step.v, world.v[k]) for k, step in enumerate(profile.steps) if step.n]
         misses += not all(sure(v).contains(truth) for v, truth in bounded)
@@ -179,8 +167,10 @@ def test_a_time_stop_with_slow_failures_keeps_the_bounds():
 def test_answers_without_a_step():
     kinds = {p.kind for p in profiles(doomed(5), repetitions=10, draws=64)}
     assert kinds == {AnswerKind.ALWAYS_FAILS}
-    flaky = World(name="flaky", v=np.linspace(0.7, 1.0, 31), match=np.zeros(30))
-    assert {p.kind for p in profiles(flaky, repetitions=5, draws=300)} == {AnswerKind.FLAKY}
+    flaky = World(name="flaky", v=np.linspace(0.7, 1.0, 13), match=np.zeros(12))
+    kinds = {p.kind for p in profiles(flaky, repetitions=4, draws=400)}
+    assert AnswerKind.FLAKY in kinds
+    assert kinds <= {AnswerKind.FLAKY, AnswerKind.WITHHELD}
 
 
 def test_a_step_that_executes_what_was_decided_is_mechanical():

@@ -9,12 +9,15 @@ from butfor.benchmarks.planted.families import (
     judged,
     late_rescue,
     losing_calls,
+    parallel_calls,
     pivotal,
+    slow_failures,
     soft,
     tied,
     undone,
+    variable_length,
 )
-from butfor.benchmarks.planted.simulate import Simulated, Spent, simulate
+from butfor.benchmarks.planted.simulate import Simulated, Spent, finish_times, simulate, simulate_on_slots
 from butfor.benchmarks.planted.table import TableWorld
 from butfor.benchmarks.planted.world import World, uniforms
 
@@ -25,6 +28,8 @@ __all__ = [
     "Simulated",
     "Spent",
     "simulate",
+    "simulate_on_slots",
+    "finish_times",
     "pivotal",
     "both",
     "either",
@@ -37,4 +42,7 @@ __all__ = [
     "tied",
     "judged",
     "losing_calls",
+    "variable_length",
+    "parallel_calls",
+    "slow_failures",
 ]

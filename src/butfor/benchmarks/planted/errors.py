@@ -33,7 +33,15 @@ def cells(*, quick: bool) -> list[Cell]:
     sizes = (10,) if quick else (3, 10, 20, 50)
     found = [Cell(world=world) for n in sizes for world in _of_size(n)]
     found += [Cell(world=f.judged(f.pivotal(10, at=5), flips=0.1), judge=True)]
-    found += [Cell(world=f.losing_calls(f.pivotal(10, at=5), missing=0.05))]
+    found += [
+        Cell(world=world)
+        for world in (
+            f.losing_calls(f.pivotal(10, at=5), missing=0.05),
+            f.variable_length(f.pivotal(10, at=5)),
+            f.parallel_calls(f.pivotal(10, at=5, match=0.9)),
+            f.slow_failures(f.pivotal(10, at=5)),
+        )
+    ]
     if not quick:
         found += [Cell(world=f.pivotal(n, at=n // 3)) for n in (100, 200)]
         found += [Cell(world=f.late_rescue(n, at=n // 3, rescue=0.005)) for n in (100, 200)]

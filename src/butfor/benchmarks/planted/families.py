@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,12 +82,27 @@ def tied(steps: int, *, first: int, second: int, match: float = 0.0) -> World:
 
 def judged(world: World, *, flips: float) -> World:
     """The same run under a judge that flips its verdict with probability `flips`; v and y are the judge's means."""
-    return World(name=f"{world.name}+judge", v=flips + (1 - 2 * flips) * world.v, match=world.match)
+    return replace(world, name=f"{world.name}+judge", v=flips + (1 - 2 * flips) * world.v)
 
 
 def losing_calls(world: World, *, missing: float) -> World:
     """The same run where a share of the rollouts ends without an outcome."""
-    return World(name=f"{world.name}+missing", v=world.v, match=world.match, missing=missing)
+    return replace(world, name=f"{world.name}+missing", missing=missing)
+
+
+def variable_length(world: World, *, spread: float = 0.8) -> World:
+    """The same run where rollouts are shorter or longer than the recorded one."""
+    return replace(world, name=f"{world.name}+length", spread=spread)
+
+
+def parallel_calls(world: World, *, calls: int = 3) -> World:
+    """The same run with several tool calls a step: it comes out the same only if all of them do."""
+    return replace(world, name=f"{world.name}+parallel", match=world.match**calls)
+
+
+def slow_failures(world: World, *, slow: float = 10.0) -> World:
+    """The same run where a rollout that fails takes so many times as long."""
+    return replace(world, name=f"{world.name}+slow", slow=slow)
 
 
 def _world(name: str, v: NDArray[np.float64], match: float) -> World:

@@ -33,9 +33,9 @@ def uniforms(seed: int, ids: NDArray[np.uint64], slot: int) -> NDArray[np.float6
     Args:
         seed: Root of the simulation.
         ids: Draw ids.
-        slot: What the uniform is for: step j uses slot j, the outcome slot −1.
+        slot: What the uniform is for: step j uses slot j; the outcome, gaps and lengths use −1, −2, −3.
     """
-    start = ((seed * 0xD1342543DE82EF95 + (slot + 2) * 0xA24BAED4963EE407) & 0xFFFFFFFFFFFFFFFF) | 1
+    start = ((seed * 0xD1342543DE82EF95 + (slot + 3) * 0xA24BAED4963EE407) & 0xFFFFFFFFFFFFFFFF) | 1
     with np.errstate(over="ignore"):
         state = _mix(ids * _GOLDEN + np.uint64(start))
         state = _mix(state ^ np.uint64(start))
@@ -57,12 +57,16 @@ class World:
         v: v(0) … v(n), shape (n + 1,).
         match: Probability that step k comes out the same, shape (n,).
         missing: Probability that a rollout ends without an outcome, whatever it would have been.
+        spread: Lengths vary: a rollout of r remaining steps takes between (1 − spread)·r and (1 + spread)·r calls.
+        slow: Times that a failing rollout takes as long as another.
     """
 
     name: str
     v: NDArray[np.float64]
     match: NDArray[np.float64]
     missing: float = 0.0
+    spread: float = 0.0
+    slow: float = 1.0
 
     def __post_init__(self) -> None:
         if not np.all((self.off_path >= -1e-9) & (self.off_path <= 1 + 1e-9)):
@@ -103,12 +107,13 @@ class World:
         chance = np.append(self.off_path, self.v[-1])[left]
         outcome = uniforms(seed, ids, -1) < chance
         gone = uniforms(seed, ids, -2) < self.missing if self.missing else np.zeros(ids.size, dtype=bool)
+        calls = (self.steps - start) * (1.0 + self.spread * (2.0 * uniforms(seed, ids, -3) - 1.0))
         return [
             DrawResult(
                 outcome=None if gone[i] else float(outcome[i]),
                 matched=bool(left[i] > start[i]) if start[i] < self.steps else None,
                 held_until=int(left[i]),
-                policy_calls=self.steps - int(start[i]),
+                policy_calls=round(float(calls[i])),
             )
             for i in range(ids.size)
         ]
