@@ -1,0 +1,5 @@
+"""`python -m butfor.cli`."""
+
+from butfor.cli.main import main
+
+main()
