@@ -32,7 +32,7 @@ def test_a_file_is_stored_and_the_next_step_is_named(capsys):
     out, err = capsys.readouterr()
     ids = out.split()
     assert "messages, 2 runs, 3 steps (3 exact)" in err
-    assert f"next: butfor attribute {ids[0]}" in err
+    assert "next: to find the step that caused a failure, make the run replayable: butfor import" in err
     with Store.open() as store:
         assert [summary.run_id for summary in store.list_runs()] == ids[::-1]
         assert len(store.load_run(ids[0]).steps) == 2

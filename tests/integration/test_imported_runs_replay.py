@@ -181,6 +181,7 @@ def test_the_command_makes_a_trace_attributable(tmp_path, monkeypatch, capsys):
         assert stopped.value.code == 0
     out, err = capsys.readouterr()
     assert "replayable, 3 decisions and 2 recorded tool results" in err
+    assert "next: butfor attribute chat-" in err
     assert "the untouched replay is faithful" in out
     with Store.open() as store:
         (summary,) = store.list_runs()

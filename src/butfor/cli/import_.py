@@ -28,7 +28,7 @@ _HINTS = {
     "request.messages: content was not captured": "turn on message capture in the instrumentation "
     "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY) and record again",
     "request: no span of the model call": "instrument the model client too, not only the agent framework",
-    "tools: no": "give the tool definitions when you replay",
+    "tools: no": 'give the tool definitions for replays: --defaults FILE with {"tools": [...]}',
     "request.system": "the system prompt is not in this format; record the run with butfor to replay it",
 }
 
@@ -86,7 +86,7 @@ def command(
     if as_json:
         click.echo(json.dumps(_document(reports, failures, ids), indent=2), err=out == "-")
     else:
-        _tell(reports, failures, ids, stored=out is None)
+        _tell(reports, failures, ids, stored=out is None, rehearsed=rehearsal is not None)
     return 0
 
 
@@ -266,7 +266,12 @@ def _document(reports: Sequence[ImportReport], failures: Sequence[ButforError], 
 
 
 def _tell(
-    reports: Sequence[ImportReport], failures: Sequence[ButforError], ids: Sequence[str], *, stored: bool
+    reports: Sequence[ImportReport],
+    failures: Sequence[ButforError],
+    ids: Sequence[str],
+    *,
+    stored: bool,
+    rehearsed: bool,
 ) -> None:
     for report in reports:
         grades = ", ".join(f"{count} {label}" for label, count in report.grades.items())
@@ -284,7 +289,7 @@ def _tell(
             click.echo(run_id)
         if len(ids) > _LISTED:
             click.echo(f"… {len(ids) - _LISTED} more: butfor runs", err=True)
-    _advise(reports, ids, stored=stored)
+    _advise(reports, ids, stored=stored, rehearsed=rehearsed)
 
 
 def _list(word: str, counts: Mapping[str, int]) -> None:
@@ -294,11 +299,14 @@ def _list(word: str, counts: Mapping[str, int]) -> None:
         click.echo(f"  {word}: {len(counts) - _LISTED} more (--json lists them)", err=True)
 
 
-def _advise(reports: Sequence[ImportReport], ids: Sequence[str], *, stored: bool) -> None:
+def _advise(reports: Sequence[ImportReport], ids: Sequence[str], *, stored: bool, rehearsed: bool) -> None:
     """Say what to do next."""
     replayable = any(report.grades.get("exact") or report.grades.get("approximate") for report in reports)
-    if stored and replayable and ids:
-        click.echo(f"next: butfor attribute {ids[0]}", err=True)
+    if stored and replayable and rehearsed and ids:
+        click.echo(f"next: butfor attribute {ids[0]} --outcome RULE", err=True)
+    elif stored and replayable and ids:
+        again = f"butfor import {reports[0].file} --policy MODULE:FUNCTION"
+        click.echo(f"next: to find the step that caused a failure, make the run replayable: {again}", err=True)
     elif not replayable:
         click.echo("next: these steps can be read, not replayed; see what is missing", err=True)
     missing = [name for report in reports for name in report.missing]

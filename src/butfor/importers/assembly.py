@@ -78,14 +78,21 @@ class _Trace:
                 by_id[span.span_id] = span
         self.by_id = by_id
         self.spans = sorted(by_id.values(), key=lambda span: (span.clock, span.span_id))
-        self.roots = [span for span in self.spans if span.parent_id not in by_id]
         self._placed: dict[str, tuple[str, str]] = {}
+        self._judged: set[str] = set()
         self._children: dict[str, int] = {}
         self._parents: dict[str, str | None] = {}
         self._place_agents()
         wrapped = self._wrappers()
-        self.models = [span for span in self.spans if span.kind is Kind.MODEL and span.span_id not in wrapped]
-        self.tools = [span for span in self.spans if span.kind is Kind.TOOL]
+        self.roots = [span for span in self.spans if span.parent_id not in by_id and span.span_id not in self._judged]
+        acting = [span for span in self.spans if span.span_id not in self._judged]
+        self.models = [span for span in acting if span.kind is Kind.MODEL and span.span_id not in wrapped]
+        self.tools = [span for span in acting if span.kind is Kind.TOOL]
+        judging = sum(span.kind in (Kind.MODEL, Kind.TOOL) for span in self.spans) - sum(
+            span.kind in (Kind.MODEL, Kind.TOOL) for span in acting
+        )
+        if judging:
+            self.ignored.add("model or tool call of an evaluator", judging)
         if wrapped:
             self.ignored.add("model span around another model span", len(wrapped))
 
@@ -115,9 +122,13 @@ class _Trace:
                 self._placed[here.span_id] = ("agent", "0")  # stands while a cycle of parents would come back here
                 here = self.by_id.get(here.parent_id) if here.parent_id else None
             above = self._placed[here.span_id] if here is not None else ("agent", "0")
+            judged = here is not None and here.span_id in self._judged
             for each in reversed(path):
                 above = self._below(each, above)
                 self._placed[each.span_id] = above
+                judged = judged or each.kind is Kind.JUDGE
+                if judged:
+                    self._judged.add(each.span_id)
 
     def _below(self, span: Span, above: tuple[str, str]) -> tuple[str, str]:
         if span.kind is not Kind.AGENT or span.agent is None or span.agent == above[0]:

@@ -103,9 +103,14 @@ def _spans(sample: dict[str, Json], evaluation: dict[str, Json], record: Record,
     attachments = mapping(sample.get("attachments"))
     pool = listing(mapping(sample.get("events_data")).get("messages"))
     spans: list[Span] = []
+    scoring = _Scoring()
     for position, value in enumerate(listing(sample.get("events"))):
         event = mapping(value)
         kind = event.get("event")
+        if scoring.holds(event):
+            if kind in ("model", "tool"):
+                ignored.add(f"{kind} call of a scorer")
+            continue
         span = Span(
             trace_id=str(evaluation.get("run_id", "")),
             span_id=str(event.get("uuid") or f"event {position}"),
@@ -132,6 +137,26 @@ def _spans(sample: dict[str, Json], evaluation: dict[str, Json], record: Record,
             continue
         spans.append(span)
     return spans if any(span.kind is Kind.MODEL for span in spans) else []
+
+
+class _Scoring:
+    """Knows which events are a scorer's: a judge's model call is no decision of the agent."""
+
+    def __init__(self) -> None:
+        self._spans: set[str] = set()
+        self._steps: list[bool] = []
+
+    def holds(self, event: dict[str, Json]) -> bool:
+        """Say whether an event belongs to a scorer; events must come in order."""
+        kind, scores = event.get("event"), event.get("type") in ("scorer", "scorers")
+        inside = str(event.get("parent_id" if kind == "span_begin" else "span_id")) in self._spans
+        if kind == "span_begin" and (scores or inside):
+            self._spans.add(str(event.get("id")))
+        if kind == "step" and event.get("action") == "begin":  # logs before the spans of 2025
+            self._steps.append(scores)
+        elif kind == "step" and self._steps:
+            return self._steps.pop()
+        return inside or any(self._steps)
 
 
 def _model(

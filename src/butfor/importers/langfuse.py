@@ -30,7 +30,7 @@ TABLE = Table(
     cost=("total_cost", "totalCost", "calculatedTotalCost", "cost_details", "costDetails"),
     session=("session_id", "sessionId"),
     error=("status_message", "statusMessage"),
-    kinds={"generation": Kind.MODEL, "tool": Kind.TOOL, "agent": Kind.AGENT},
+    kinds={"generation": Kind.MODEL, "tool": Kind.TOOL, "agent": Kind.AGENT, "evaluator": Kind.JUDGE},
     known=(
         *("level", "environment", "version", "tags", "user_id", "userId", "project_id", "projectId"),
         *("is_root_observation", "completion_start_time", "completionStartTime", "created_at", "createdAt"),

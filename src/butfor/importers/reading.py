@@ -175,9 +175,10 @@ class TextRecords:
             value = self._cleaned(parse(text))
         except ValueError as error:
             hint = " (NUL bytes: UTF-16 without a byte-order mark?)" if b"\0" in text[:_HEAD] else ""
-            raise InputError(
-                f"the document is {error}{hint}", where=self._source.name, fix="export the file again, as UTF-8 JSON"
-            ) from None
+            fix = "export the file again, as UTF-8 JSON"
+            if text.lstrip()[:1] not in (b"{", b"["):
+                fix = "import reads JSON, JSON Lines, .eval archives, OTLP protobuf and LangGraph SQLite files"
+            raise InputError(f"the document is {error}{hint}", where=self._source.name, fix=fix) from None
         yield from split(value, self._source.name)
 
     def _read_whole(self) -> bytes:
@@ -285,10 +286,20 @@ def decompressed(raw: BinaryIO, source: Input, limits: Limits) -> Readable:
     head = raw.read(4)
     raw.seek(0)
     if head.startswith(b"\x1f\x8b"):
-        return Bounded(gzip.GzipFile(fileobj=raw), source.name, source.size, limits)
+        return Bounded(_Gunzipped(raw), source.name, source.size, limits)
     if head == b"\x28\xb5\x2f\xfd":
         return Bounded(Frames(raw), source.name, source.size, limits)
     return raw
+
+
+class _Gunzipped:
+    """Decompressed gzip, handed over as it comes: what stands before a cut is worth having."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._stream = gzip.GzipFile(fileobj=packed)
+
+    def read(self, count: int = -1, /) -> bytes:
+        return self._stream.read1(count)
 
 
 class Frames:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from butfor.importers.fields import Fields
     from butfor.importers.spans import Span
 
-_KINDS = {"LLM": Kind.MODEL, "TOOL": Kind.TOOL, "AGENT": Kind.AGENT, "CHAIN": Kind.OTHER}
+_KINDS = {"LLM": Kind.MODEL, "TOOL": Kind.TOOL, "AGENT": Kind.AGENT, "CHAIN": Kind.OTHER, "EVALUATOR": Kind.JUDGE}
 _TOKENS = "llm.token_count."
 
 

@@ -28,6 +28,8 @@ class Kind(StrEnum):
     MODEL = "model"
     TOOL = "tool"
     AGENT = "agent"
+    JUDGE = "judge"
+    """An evaluator: what happens below it is no decision of the agent."""
     OTHER = "other"
 
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import random
 import sqlite3
 import struct
 import zipfile
@@ -111,9 +112,10 @@ def test_a_compressed_file_is_opened(pack):
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_a_compressed_file_that_is_cut_off_says_so(pack):
-    lines = b"".join(b'{"messages": ' + CHAT.replace(b"hi", b"%d" % i) + b"}\n" for i in range(500))
-    runs, report = read(pack(lines)[:-200])
-    assert 0 < len(runs) < 500
+    words = [random.Random(i).randbytes(600).hex().encode() for i in range(400)]
+    lines = b"".join(b'{"messages": ' + CHAT.replace(b"hi", word) + b"}\n" for word in words)
+    runs, report = read(pack(lines)[:-2000])
+    assert 100 < len(runs) < 400
     assert "cut off or damaged" in " ".join(report.problems)
 
 
@@ -249,6 +251,26 @@ def test_a_cycle_of_parents_ends():
     runs, report = read(json.dumps(lines).encode())
     assert len(runs) == 1
     assert report.ignored["model span around another model span"] == 2
+
+
+@pytest.mark.parametrize("vocabulary", ["openinference", "langfuse"])
+def test_a_judges_model_call_is_no_decision_of_the_agent(vocabulary):
+    spans = [("a", None, "AGENT"), ("m", "a", "LLM"), ("e", None, "EVALUATOR"), ("j", "e", "LLM")]
+    if vocabulary == "langfuse":
+        kinds = {"AGENT": "AGENT", "LLM": "GENERATION", "EVALUATOR": "EVALUATOR"}
+        document: object = [
+            {"id": name, "traceId": "t" * 20, "parentObservationId": parent, "type": kinds[kind], "output": "x"}
+            for name, parent, kind in spans
+        ]
+    else:
+        document = {"resourceSpans": [{"scopeSpans": [{"spans": [
+            {"traceId": "t", "spanId": name, "parentSpanId": parent, "attributes": [
+                {"key": "openinference.span.kind", "value": {"stringValue": kind}}]}
+            for name, parent, kind in spans
+        ]}]}]}  # fmt: skip
+    ((run,), report) = read(json.dumps(document).encode())
+    assert len(run.steps) == 1
+    assert report.ignored["model or tool call of an evaluator"] == 1
 
 
 def test_a_million_names_make_a_short_report():
