@@ -50,6 +50,20 @@ def test_the_question_may_be_asked_by_hand(tmp_path, capsys):
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_the_adjustment_sets_follow_the_users_wishes(tmp_path, capsys):
+    edges = "[A -> T, A -> B, B -> Y, T -> Y, C -> Y]"
+    (tmp_path / "g.yaml").write_text(
+        f"nodes: {{T: treatment, Y: outcome, A: state, B: state, C: state}}\nedges: {edges}"
+    )
+    costs = ("--cost", "A=1", "--cost", "B=3")
+    sets = json.loads(run(capsys, "identify", tmp_path / "g.yaml", "--json", *costs)[1])["adjustment_sets"]
+    assert sets == {"minimal": ["B"], "cheapest": ["A"], "most precise": ["B", "C"]}
+    wishes = ("--require", "C", "--forbid", "B")
+    sets = json.loads(run(capsys, "identify", tmp_path / "g.yaml", "--json", *costs, *wishes)[1])["adjustment_sets"]
+    assert (sets["minimal"], sets["cheapest"]) == (["A", "C"], ["A", "C"])
+    assert "minimal adjustment set: B" in run(capsys, "identify", tmp_path / "g.yaml")[1]
+
+
 def test_check_and_show(tmp_path, capsys):
     (tmp_path / "g.yaml").write_text("nodes: [A, B, C]\nedges: [A -> B, B -> C]\n")
     code, out, _ = run(capsys, "check", tmp_path / "g.yaml")

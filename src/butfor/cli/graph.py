@@ -11,14 +11,18 @@ import click
 from butfor.errors import InputError
 from butfor.graphs import read_file, svg
 from butfor.identification import (
+    Adjustment,
     Hedge,
     Proof,
     Query,
+    cheapest_adjustment,
     check,
     estimand,
     identify,
     implied_independences,
     in_words,
+    minimal_adjustment,
+    optimal_adjustment,
     remedies,
 )
 
@@ -86,6 +90,8 @@ def show_file(file: str, picture: str | None, *, as_json: bool) -> int:
 @click.option("--given", "-s", multiple=True, help="a stratum variable")
 @click.option("--measured", help="the columns that evidence has, separated by commas (default: all but latent nodes)")
 @click.option("--cost", "prices", multiple=True, metavar="NAME=COST", help="cost of measuring; NAME may be 'A <-> B'")
+@click.option("--require", multiple=True, help="a variable that adjustment sets must have")
+@click.option("--forbid", multiple=True, help="a variable that adjustment sets must not have")
 @click.option("--svg", "picture", type=click.Path(dir_okay=False), help="write a drawing here")
 @_json
 def identify_file(
@@ -95,6 +101,8 @@ def identify_file(
     given: tuple[str, ...],
     measured: str | None,
     prices: tuple[str, ...],
+    require: tuple[str, ...],
+    forbid: tuple[str, ...],
     picture: str | None,
     *,
     as_json: bool,
@@ -108,7 +116,9 @@ def identify_file(
         measured=None if measured is None else [name.strip() for name in measured.split(",")],
     )
     answer = identify(graph, query)
-    document = _answer(graph, answer, dict(map(_price, prices)))
+    costs = dict(map(_price, prices))
+    document = _answer(graph, answer, costs)
+    document["adjustment_sets"] = _sets(graph, query, costs, require, forbid)
     _draw(graph, picture, answer.blocking if isinstance(answer, Hedge) else ())
     if as_json:
         _print(document)
@@ -129,11 +139,27 @@ def _answer(graph: Graph, answer: Proof | Hedge, costs: dict[str, float]) -> dic
     return {**document, "remedies": help_, "hedge": answer.to_json()}
 
 
+def _sets(
+    graph: Graph, query: Query, costs: dict[str, float], required: tuple[str, ...], forbidden: tuple[str, ...]
+) -> dict[str, list[str]]:
+    """Return the adjustment sets that exist: minimal and cheapest with the user's wishes, and the most precise."""
+    prices = {name: cost for name, cost in costs.items() if name in graph}
+    found = {
+        "minimal": minimal_adjustment(graph, query, required=required, forbidden=forbidden),
+        "cheapest": cheapest_adjustment(graph, query, costs=prices, required=required, forbidden=forbidden),
+        "most precise": optimal_adjustment(graph, query),
+    }
+    arguments = {name: proof.argument for name, proof in found.items() if proof is not None}
+    return {name: list(each.adjust_for) for name, each in arguments.items() if isinstance(each, Adjustment)}
+
+
 def _tell(document: dict[str, Any]) -> None:
     click.echo("identified" if document["identified"] else "not identified")
     click.echo(document["reason"])
     if document["identified"]:
         click.echo(document["estimand"])
+    for name, names in document["adjustment_sets"].items():
+        click.echo(f"  {name} adjustment set: {', '.join(names) or 'nothing'}")
     for remedy in document.get("remedies", ()):
         cost = "" if remedy["cost"] is None else f" (cost {remedy['cost']:g})"
         click.echo(f"  - {remedy['text']}{cost}")

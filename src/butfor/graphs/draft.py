@@ -7,6 +7,9 @@ import heapq
 from butfor.errors import InputError
 from butfor.graphs.parts import ROLES, Edges, Role, usable_name
 
+# A cycle of thousands of nodes is named by its ends.
+_SHOWN = 12
+
 
 class Draft:
     """Collects nodes and edges from any source, then lays the graph out.
@@ -119,11 +122,15 @@ class Draft:
     def _report_cycle(self, stuck: set[str]) -> None:
         """Walk parents among the nodes that never became ready until one repeats."""
         parent = {head: tail for tail, head in self._arrows if tail in stuck and head in stuck}
-        path = [min(name for name in stuck if name in parent)]
-        while path[-1] not in path[:-1]:
-            path.append(parent[path[-1]])
-        cycle = path[path.index(path[-1]) :][::-1]
+        name = min(name for name in stuck if name in parent)
+        place: dict[str, int] = {}
+        while name not in place:
+            place[name] = len(place)
+            name = parent[name]
+        cycle = [name, *[other for other in place if place[other] >= place[name]][:0:-1], name]
         where = self._arrows[cycle[-2], cycle[-1]]
+        if len(cycle) > _SHOWN:
+            cycle = [*cycle[: _SHOWN - 2], "…", *cycle[-2:]]
         raise InputError(
             f"the arrows form a cycle: {' -> '.join(cycle)}",
             where=where,

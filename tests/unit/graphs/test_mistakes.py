@@ -1,5 +1,7 @@
 """Every mistake in a graph file is named, with its line and what to do."""
 
+from itertools import pairwise
+
 import pytest
 
 from butfor.errors import InputError, NotFound
@@ -84,3 +86,11 @@ def test_a_graph_of_five_thousand_nodes_in_a_row_is_read():
     names = [f"n{i}" for i in range(5000)]
     graph = read("dag { " + " -> ".join(names) + " }")
     assert graph.names == tuple(names)
+
+
+def test_a_cycle_of_many_nodes_is_found_at_once_and_named_briefly():
+    names = [f"n{i}" for i in range(20_000)]
+    with pytest.raises(InputError) as caught:
+        Graph.of(directed=[*pairwise(names), (names[-1], names[0])])
+    assert "…" in str(caught.value)
+    assert len(str(caught.value)) < 400
