@@ -629,6 +629,26 @@ def test_concurrent_parts_of_an_agent_find_their_answers_again(model):
     replayed(model, journal, agent, ending)
 
 
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "stream"])
+def test_concurrent_parts_are_retried_each_in_its_own_lane(model, streamed):
+    request = STREAM if streamed else ASK
+
+    async def part(client):
+        answer: Any = await client.chat.completions.create(model="m", **request)
+        return [each.model_dump(exclude_none=True) async for each in answer] if streamed else answer.model_dump()
+
+    async def agent(task):
+        async with openai.AsyncOpenAI(base_url=model.url, api_key=KEY, http_client=async_http()) as client:
+            return await asyncio.gather(*(part(client) for _ in range(3)))
+
+    model.script = [failure(429), failure(500), failure(503), *(events("ok") if streamed else plain("ok"),) * 3]
+    journal, ending, _ = record(agent)
+    assert ending.status == "completed"
+    assert sorted(crossing.lane for crossing in journal.crossings) == ["0.0", "0.1", "0.2"]
+    assert len(model.asked) == 6
+    replayed(model, journal, agent, ending)
+
+
 def test_without_httpx2_the_error_names_the_extra():
     script = "import sys; sys.modules['httpx2'] = None; import butfor; butfor.openai_transport()"
     child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
