@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom
-from butfor.confidence import Interval, bounded_mean, bounded_sequence, clopper_pearson, guess
+from butfor.confidence import Interval, betting_interval, bounded_mean, bounded_sequence, clopper_pearson, guess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +64,8 @@ class Tally:
         self.rollouts = 0
         self.policy_calls = 0
         self.unsupported: Counter[str] = Counter()
+        # One graded outcome anywhere shows that the outcome is graded in every arm.
+        self.graded = False
 
     def enter(self, draws: Sequence[Draw], results: Sequence[DrawResult]) -> None:
         """Add results of prefix arms, one for each draw, in allocation order."""
@@ -76,6 +78,7 @@ class Tally:
         arm.own.append(result.outcome)
         arm.every.append(result.outcome)
         arm.total += result.outcome or 0.0
+        self.graded |= result.outcome not in (None, 0.0, 1.0)
         arm.missing += result.outcome is None
         if result.matched is not None:
             arm.compared += 1
@@ -106,13 +109,13 @@ class Tally:
 
     def mean_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) for a number of draws that was fixed beforehand."""
-        arm = self.arms[step]
-        return bounded_mean(arm.every, alpha=alpha)
+        bound = betting_interval if self.graded else bounded_mean
+        return bound(self.arms[step].every, alpha=alpha)
 
     def mean_sequence(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) whatever made the drawing stop."""
-        arm = self.arms[step]
-        return bounded_sequence(arm.every, alpha=alpha)
+        bound = betting_interval if self.graded else bounded_sequence
+        return bound(self.arms[step].every, alpha=alpha)
 
     def match_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound the probability that step `step`, decided again from its factual state, comes out the same."""
