@@ -4,17 +4,20 @@ import json
 import re
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from butfor.attribution import METHODS, Ask, Question
 from butfor.attribution.case import open_case
 from butfor.attribution.quotes import quote_method
-from butfor.attribution.sampling import Draw
 from butfor.cli.main import main
 from butfor.outcomes import find_outcome
 from butfor.replay import Budget, record_run
 from butfor.store import Store
+
+if TYPE_CHECKING:
+    from butfor.attribution.sampling import Draw
 
 AGENT = "butfor.demo.agent:agent"
 RULE = 'tool_called("issue_refund")'
