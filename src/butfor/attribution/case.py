@@ -51,6 +51,27 @@ class Question:
     concurrency: int = 8
     time_limit: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what was given, under the names of the command line's options; concurrency changes no answer."""
+        budget, prices = self.budget, self.budget.prices
+        options = {
+            "agent": self.agent,
+            "outcome": self.outcome,
+            "max_rollouts": budget.rollouts,
+            "max_calls": budget.policy_calls,
+            "max_tokens": budget.tokens,
+            "max_money": budget.money,
+            "max_seconds": budget.seconds,
+            "prices": None if prices is None else [prices.prompt, prices.completion],
+            "time_limit": self.time_limit,
+            "allow_write": sorted(self.tools.allow_write),
+            "live_reads": self.tools.live_reads_after_write,
+            "simulators": sorted(self.tools.simulators),
+        }
+        return {
+            name: value for name, value in options.items() if value is not None and value != [] and value is not False
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:

@@ -44,7 +44,6 @@ def command(seed: int, draws: int, out: Path, as_json: bool) -> int:
         click.echo(json.dumps(story.attribution.to_json() | {"report": str(story.report)}, indent=2))
         return 0
     print_terminal(story.data, console)
-    console.print(f"bill: {story.attribution.bill}")
     console.print(f"report: {story.report}")
     console.print(f"next: butfor replay {story.run_id} --do 'resample(1)' -n 40")
     return 0

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from butfor.cli import options
 from butfor.report import print_run
-from butfor.report.gathering import commands_of
+from butfor.report.commands import commands_of
 from butfor.report.notes import notes_of
 from butfor.report.visible import one_line, visible
 
