@@ -93,8 +93,10 @@ def encode_and_copy(value: Json) -> tuple[str, Json]:
         NotRecordable: The value has no JSON form.
     """
     # Immutable scalars are their own copy; a bool is an int, and NaN and huge integers take the long way.
-    if value is None or (type(value) is str and _MARK[1] not in value):
-        return _ordered(value), value
+    if type(value) is str and _MARK[1] not in value:
+        return encode_basestring_ascii(value), value
+    if value is None:
+        return "null", None
     text = encode(value)
     copy = decode(text)
     try:

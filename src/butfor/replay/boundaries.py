@@ -152,7 +152,7 @@ def _sync_call(function: Any, begin: Any, start: Any) -> Any:
             return verdict.deliver()
         session = lane.session
         while True:
-            token = current.set(verdict.inner)
+            token = current.set(verdict)
             try:
                 value = start(verdict, args, kwargs)
             except BaseException as error:
@@ -166,7 +166,7 @@ def _sync_call(function: Any, begin: Any, start: Any) -> Any:
                     return _finish_later(value, verdict, session)
                 return session.finish(verdict, value)
             finally:
-                if current.get() is verdict.inner:
+                if current.get() is verdict:
                     current.reset(token)
             verdict.attempts += 1
             time.sleep(pause)
@@ -175,7 +175,7 @@ def _sync_call(function: Any, begin: Any, start: Any) -> Any:
 
 
 async def _finish_later(value: Any, ticket: Live, session: Any) -> Any:
-    token = current.set(ticket.inner)
+    token = current.set(ticket)
     try:
         result = await value
     except BaseException as error:
@@ -198,7 +198,7 @@ def _async_call(function: Any, begin: Any, start: Any) -> Any:
             return verdict.deliver()
         session = lane.session
         while True:
-            token = current.set(verdict.inner)
+            token = current.set(verdict)
             try:
                 value = start(verdict, args, kwargs)
                 value = await value if inspect.isawaitable(value) else value
@@ -223,8 +223,11 @@ def _async_call(function: Any, begin: Any, start: Any) -> Any:
 def _pack(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Json:
     """Say what a model call asks: its keyword arguments, or its only argument, or both kinds by name."""
     if not args:
-        # The call's own dictionary, where nothing in it needs another form: nobody else has it.
-        return kwargs if _is_plain(kwargs) else {key: _jsonable(value) for key, value in kwargs.items()}
+        for value in kwargs.values():
+            kind = type(value)
+            if kind not in _PLAIN or (kind is list and value and type(value[0]) not in _PLAIN):
+                return {key: _jsonable(value) for key, value in kwargs.items()}
+        return kwargs  # the call's own dictionary: nobody else has it
     if len(args) == 1 and not kwargs and isinstance(args[0], dict):
         return args[0]
     return {"args": [_jsonable(value) for value in args], "kwargs": {k: _jsonable(v) for k, v in kwargs.items()}}
@@ -251,14 +254,6 @@ def _restored(payload: dict[str, Json], kwargs: dict[str, Any]) -> dict[str, Any
 
 def _differs(new: Json, old: Any) -> bool:
     return new is not old and bool(new != _jsonable(old))
-
-
-def _is_plain(kwargs: dict[str, Any]) -> bool:
-    for value in kwargs.values():
-        kind = type(value)
-        if kind not in _PLAIN or (kind is list and value and type(value[0]) not in _PLAIN):
-            return False
-    return True
 
 
 def _jsonable(value: Any) -> Json:

@@ -156,7 +156,7 @@ def here() -> Lane | None:
         UnknownLane: A session is open but this code runs outside its concurrency tree, so that passing the call
             through could touch the world during a replay.
     """
-    lane = at()
+    lane = current.get() if _started.lane is None else at()
     if lane is not None and lane.session.process == _process:
         return lane
     if lane is None and not _open_sessions and ENVIRONMENT not in os.environ:

@@ -41,10 +41,6 @@ class Plan:
     edits: dict[Address, Callable[[Json], Json]] = field(default_factory=dict)
     policies: tuple[tuple[int, Json], ...] = ()
 
-    def holds(self, crossing: Crossing) -> bool:
-        """Whether a recorded crossing belongs to the held steps, what ran inside it included."""
-        return crossing.step < self.hold and crossing.last_inner < self.hold
-
 
 def compile_plan(journal: Journal, intervention: do.Intervention) -> Plan:
     """Compile an intervention.

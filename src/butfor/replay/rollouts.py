@@ -212,8 +212,6 @@ class Rollouts:
 
     def _describe(self, job: Job, session: RolloutSession, ending: Ending, seconds: float) -> Rollout:
         scored = ending.status in ("completed", "raised", "timeout")
-        first = len(self.journal.crossings)
-        live = [each for each in session.crossings if each.seq >= first]
         return Rollout(
             rollout_id=str(uuid.uuid4()) if ending.status in RESULTS else None,
             arm=job.arm,
@@ -227,13 +225,12 @@ class Rollouts:
             seconds=seconds,
             action_matched=session.action_matched,
             matched_until=session.matched_until,
-            tail=canonical.digest_text("\n".join(_decided(each) for each in live if each.kind == "model")),
+            tail=canonical.digest_text("\n".join([_decided(each) for each in _own(session) if each.kind == "model"])),
             output=ending.output,
         )
 
     def _keep(self, rollout: Rollout, session: RolloutSession) -> None:
         assert rollout.rollout_id is not None
-        first = len(self.journal.crossings)
         self.store.save_rollout(
             RolloutRecord(
                 rollout_id=rollout.rollout_id,
@@ -245,9 +242,15 @@ class Rollouts:
                 outcome=rollout.outcome,
                 counts=to_facts(rollout, **_more(session)),
                 created_at=datetime.now(UTC),
-                journal="\n".join(each.line() for each in session.crossings if each.seq >= first),
+                journal="\n".join([each.line() for each in _own(session)]),
             )
         )
+
+
+def _own(session: RolloutSession) -> list[Crossing]:
+    """Return what was not served from the recording, whose numbers those of a rollout go on from."""
+    first = len(session.plan.journal.crossings)
+    return [each for each in session.crossings if each.seq >= first]
 
 
 def _decided(crossing: Crossing) -> str:
