@@ -115,7 +115,7 @@ class FollowingSession(Session):
             # Nested reuse (design §5): the next request is byte-equal too, so this is a sample for the next step.
             self.matched_until = recorded.step
 
-    def placed(self, crossing: Crossing) -> None:
+    def _compare_answer(self, crossing: Crossing) -> None:
         """See whether the rollout still follows the recording byte for byte."""
         recorded = self._by_address.get((crossing.lane, crossing.occurrence))
         if recorded is None:

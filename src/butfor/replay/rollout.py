@@ -220,7 +220,7 @@ class RolloutSession(FollowingSession):
                 self._count_usage(crossing.response)
         elif crossing.kind == "tool" and crossing.answered == "live":  # one that raised may have written too
             self._tools.completed(crossing, crossing.middle, crossing.response or "null")
-        super().placed(crossing)
+        self._compare_answer(crossing)
 
     def _count_usage(self, response: str) -> None:
         prompt, completion = reading.read(canonical.decode(response)).usage

@@ -14,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from butfor import canonical
 from butfor.replay import codecs
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 
+@final
 @dataclass(slots=True)
 class Served:
     """The session knows the answer.
@@ -81,14 +82,20 @@ class Live(Lane):
     __slots__ = ("attempts", "crossing", "lane", "payload", "policy", "started", "text")
 
     def __init__(self, crossing: Crossing, lane: Lane, payload: Json, text: str) -> None:
-        inside_model = crossing.kind == "model" or lane.inside_model
-        super().__init__(lane.session, f"{lane.path}/{crossing.occurrence}", step=lane.step, inside_model=inside_model)
+        # As `lane.enter` makes it, but in place: one is made for every step of every rollout, and a call to the other
+        # constructor would double its cost (1.7 µs against 1.0).
+        self.session = lane.session
+        self.path = f"{lane.path}/{crossing.occurrence}"
+        self.step = lane.step
+        self.inside_model = crossing.kind == "model" or lane.inside_model
+        self.crossings = self.attempts = 0
+        self.parent = self.spawned = self.last = self.noise = self.clock = None
+        self.edits = ()
         self.crossing = crossing
         self.lane = lane
         self.payload = payload
         self.text = text
         self.policy: Callable[..., Any] | None = None
-        self.attempts = 0
         self.started = time.perf_counter()
 
 
