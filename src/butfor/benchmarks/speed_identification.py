@@ -107,7 +107,7 @@ def _peer(
         for case in cases
     ]
     asked = {"library": peer, "cases": questions, "limit": limit, "budget": budget}
-    result = run_peer(peer, "identification", asked, seconds=budget + 60)
+    result = run_peer(peer, "identification", asked, seconds=4 * budget + 120)
     if result["status"] != "ok":
         return [{**_row(peer, "all", []), "median ms": result["status"]}], {}
     rows, medians = [], {}
