@@ -27,9 +27,8 @@ def command(run: str, out: Path | None, result_id: str | None, rollout_ids: tupl
     With --out the same is written as one HTML file that needs no network and no script.
     """
     from butfor.report import gather_report, print_terminal, render_html
-    from butfor.store import Store
 
-    with Store.open() as store:
+    with options.open_store() as store:
         data = gather_report(store, run, result_id=result_id, rollout_ids=rollout_ids)
     if out is not None and str(out) == "-":
         click.echo(render_html(data))
