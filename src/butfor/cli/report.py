@@ -16,7 +16,7 @@ from butfor.errors import InputError
 @click.command("report")
 @click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="write the HTML page here; - for stdout")
-@click.option("--result", "result_id", metavar="ID", help="which answer; the last profile or search by default")
+@click.option("--result", "result_id", metavar="ID", help="which answer; the last one by default")
 @click.option(
     "--rollout", "rollout_ids", multiple=True, metavar="ID", help="also show this rollout beside the run (repeatable)"
 )
