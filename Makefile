@@ -37,6 +37,10 @@ peers:
 	$(PEER_PYTHON) -m venv $(PEERS)/causal-agent-replay
 	$(PEERS)/causal-agent-replay/bin/pip install --quiet causal-agent-replay==0.0.1
 
+# Pages that are made from the code; a test fails where one is out of date.
+docs: $(STAMP)
+	$(BIN)/python -m butfor.cli.help_pages > docs/cli.md.new && mv docs/cli.md.new docs/cli.md
+
 bench: $(STAMP)
 	$(BIN)/butfor bench all --quick
 

@@ -116,7 +116,9 @@ def open_case(
     run.overall_grade.require(Replayability.APPROXIMATE, verb="attribution", where=f"run {run.run_id}")
     journal = load_journal(store, run.run_id)
     spec = _spec(store, run.run_id)
-    agent = find_agent(_needed(question.agent or spec.get("agent"), "agent", "--agent module:function"))
+    agent = find_agent(
+        _needed(question.agent or spec.get("agent") or run.provenance.agent, "agent", "--agent module:function")
+    )
     score = find_outcome(_needed(question.outcome or spec.get("outcome"), "outcome", "--outcome RULE"))
     notes = [*run.overall_grade.missing, *_check_replay(journal, agent)]
     seen = score.of(factual_trajectory(journal))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,8 +38,8 @@ _DRAWS = "profile: rollouts of each step; responsibility: of the best proposal a
 @click.option("--rollouts", type=click.IntRange(2), default=2048, show_default=True, help="shapley: rollouts in all")
 @click.option("--seed", type=int, default=0, show_default=True, help="shapley: of the orders in which steps are held")
 @click.option("--proposals", type=click.Path(dir_okay=False), help='responsibility: JSON file {"step": [actions]}')
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="error level of the whole answer")
-@click.option("--margin", type=float, default=0.10, show_default=True, help="δ of the commit point")
+@options.level("--alpha", 0.05, "error level of the whole answer")
+@options.level("--margin", 0.10, "δ of the commit point")
 @options.agent
 @options.outcome
 @options.budgeted
@@ -62,7 +63,6 @@ def command(
     """
     from butfor.attribution import Ask, Margins, NotReplayable, attribute_run
     from butfor.report import gather_report, print_terminal
-    from butfor.store import Store
 
     ask = Ask(
         draws=draws,
@@ -72,7 +72,7 @@ def command(
         seed=seed,
         proposals=_read_proposals(proposals),
     )
-    with Store.open() as store, progress.shown("rollouts") as bar:
+    with options.open_store() as store, progress.shown("rollouts") as bar:
         attribution = attribute_run(
             run,
             store=store,
@@ -98,9 +98,13 @@ def _read_proposals(name: str | None) -> dict[int, list[Any]]:
         return {}
     document = options.read_input(name)
     if not isinstance(document, dict) or not all(
-        key.isdigit() and isinstance(actions, list) for key, actions in document.items()
+        re.fullmatch("[0-9]{1,9}", key) and isinstance(actions, list) and actions for key, actions in document.items()
     ):
-        raise InputError("the proposals are not an object of lists by step", where=name, fix='write {"2": ["..."]}')
+        raise InputError(
+            "the proposals are not an object of one or more actions by step",
+            where=name,
+            fix='write {"2": ["what to answer instead"]}',
+        )
     return {int(key): actions for key, actions in document.items()}
 
 

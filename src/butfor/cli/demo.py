@@ -15,7 +15,11 @@ from butfor.cli import options, progress
 @click.option("--seed", type=int, default=1, show_default=True, help="of the first conversation")
 @click.option("--draws", type=click.IntRange(1), default=64, show_default=True, help="rollouts of each step")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("butfor-demo.html"), show_default=True
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("butfor-demo.html"),
+    show_default=True,
+    help="the report's file",
 )
 @options.as_json
 def command(seed: int, draws: int, out: Path, as_json: bool) -> int:

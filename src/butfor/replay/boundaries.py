@@ -54,10 +54,13 @@ def model(function: Callable[P, R], *, name: str | None = None) -> Callable[P, R
     return _wrapped(Boundary(function=function, kind="model", name=label, effect="", pack=_pack, unpack=_unpack))
 
 
-def tool(*, effect: str, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def tool(
+    function: object = None, /, *, effect: str = "", name: str | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare a function as a tool, with what it does to the world.
 
     Args:
+        function: Never given: `@butfor.tool` without its effect is refused with a sentence, not a TypeError.
         effect: ``"none"`` (a function of its arguments), ``"read"`` (looks at the world), ``"write"`` (changes it).
             Only `write` tools are kept from running in rollouts, so a tool that changes anything must say so.
         name: Its name; the function's own by default.
@@ -65,9 +68,10 @@ def tool(*, effect: str, name: str | None = None) -> Callable[[Callable[P, R]], 
     Raises:
         InputError: The effect is none of the three.
     """
-    if effect not in EFFECTS:
+    if function is not None or effect not in EFFECTS:
+        given = f"not {effect!r}" if effect else "and has to be given"
         raise InputError(
-            f"a tool's effect is one of {', '.join(EFFECTS)}, not {effect!r}",
+            f"a tool's effect is one of {', '.join(EFFECTS)}, {given}",
             fix='write @butfor.tool(effect="write") if it changes anything',
         )
 

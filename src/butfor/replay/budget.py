@@ -25,6 +25,13 @@ class Prices:
     prompt: float
     completion: float
 
+    def __post_init__(self) -> None:
+        if not all(price >= 0 and math.isfinite(price) for price in (self.prompt, self.completion)):
+            raise InputError(
+                f"a price is not below 0, as in {self.prompt:g} and {self.completion:g}",
+                fix="give the money per million tokens, sent and answered",
+            )
+
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return the money for these tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6

@@ -71,7 +71,9 @@ def no_spec(run_id: str) -> NotFound:
 
 def no_such(kind: str, name: str) -> NotFound:
     """Say that a rollout or a result does not exist."""
-    return NotFound(f"there is no {kind} {name!r} in this store")
+    return NotFound(
+        f"there is no {kind} {name!r} in this store", fix="`butfor runs RUN --rollouts` lists what there is"
+    )
 
 
 def already(kind: str, name: str) -> InputError:
