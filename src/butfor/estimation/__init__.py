@@ -1,1 +1,33 @@
-"""Evidence tables, estimators, diagnostics and sensitivity."""
+"""Effects from evidence: estimators by proof, diagnostics that refuse, one-sided bounds."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from butfor.estimation.answers import Effect, EffectEstimate, Insufficient, ReasonCode, effect_from_json
+    from butfor.estimation.cells import Cells
+    from butfor.estimation.columns import Columns
+
+__all__ = [
+    "Columns",
+    "Cells",
+    "Effect",
+    "EffectEstimate",
+    "Insufficient",
+    "ReasonCode",
+    "effect_from_json",
+]
+
+# Loaded on first use: who asks for cells loads neither rows' estimators nor the readers of files.
+_HOMES = {
+    **dict.fromkeys(["Effect", "EffectEstimate", "Insufficient", "ReasonCode", "effect_from_json"], "answers"),
+    "Cells": "cells",
+    "Columns": "columns",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part when it is asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'butfor.estimation' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"butfor.estimation.{_HOMES[name]}"), name)
