@@ -58,11 +58,12 @@ def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
     return int(stop.value.code or 0), printed.out, printed.err
 
 
+# Draws differ from recording to recording: what is looked for is said of any answer.
 SAID = {
-    "search": ["decided this outcome", "what it did", "Saved: ", "ruled out"],
-    "profile": ["decided this outcome", "blame"],
-    "shapley": ["The failure is shared by", "Σφ = ", "over-counts"],
-    "shapley-published": ["φ [interval]", "holds alone", "Σφ = "],
+    "search": ["decisive", "what it did", "`profile` would make about 384"],
+    "profile": ["decisive", "blame [interval]"],
+    "shapley": ["share", "φ [interval]", "Σφ = ", "contrastive effects"],
+    "shapley-published": ["share", "φ [interval]", "holds alone", "Σφ = "],
     "responsibility": ["CRS", "lift [interval]", "best proposal number"],
 }
 
