@@ -165,8 +165,7 @@ class _Buyer:
 
     def buy(self, batch: tuple[Draw, ...]) -> list[DrawResult]:
         """Execute a batch; a shorter list is the prefix that was finished."""
-        steps = len(self._case.journal.steps)
-        judged = [draw for draw in batch if isinstance(draw.arm, ResampleFrom) and draw.arm.step == steps]
+        judged = [draw for draw in batch if self._decides_nothing(draw.arm)]
         jobs = [self._job(draw) for draw in batch if draw not in judged]
         finished = self._case.rollouts.run(jobs)
         results: list[DrawResult] = []
@@ -205,6 +204,10 @@ class _Buyer:
         # A proposal is known by its action: another list of proposals must not find the draws of this one.
         arm = f"do:{intervention}" if isinstance(draw.arm, Proposal) else draw.arm.key
         return Job(intervention=intervention, arm=arm, ordinal=draw.ordinal)
+
+    def _decides_nothing(self, arm: Arm) -> bool:
+        steps = range(len(self._case.journal.steps))
+        return arm in (ResampleFrom(step=len(steps)), Coalition(held=frozenset(steps)))
 
     def _is_divergence(self, rollout: Rollout) -> bool:
         if rollout.status == "diverged":
