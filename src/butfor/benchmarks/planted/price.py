@@ -104,7 +104,7 @@ def _profile_row(world_of: Callable[[int], World], family: str, n: int, seeds: r
 
 
 def draws_for_a_right_answer(world: World, seed: int) -> int:
-    """Return how many draws of each step a profile needs until its set is one right step; one more than most if more."""
+    """Return how many draws of each step a profile needs until its set is one right step; most + 1 where more."""
     tally, most = Tally(world.steps), most_draws(world.steps)
     plan = [Draw(arm=ResampleFrom(step=k), ordinal=i) for i in range(most) for k in range(world.steps)]
     tally.enter(plan, world.results(plan, seed))
