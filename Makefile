@@ -38,7 +38,7 @@ peers:
 	$(call peer,y0,y0==0.2.11,$(PYTHON))
 	$(call peer,causaleffect,causaleffect==0.1.0,$(PYTHON))
 	$(call peer,pydagitty,pydagitty==0.1.0,$(PYTHON))
-	$(call peer,ananke,"ananke-causal==0.5.0" "scipy<1.14",$(PYTHON))
+	$(call peer,ananke-causal,"ananke-causal==0.5.0" "scipy<1.14",$(PYTHON))
 	$(call peer,pgmpy,pgmpy==1.1.2,$(PYTHON))
 	$(call peer,dowhy,dowhy==0.14,$(PYTHON))
 
