@@ -53,6 +53,9 @@ def _encoder(*, sort: bool) -> Callable[[Json], str]:
     return lambda value: "".join(chunks(value, 0))
 
 
+quote: Callable[[str], str] = encode_basestring_ascii
+"""Writes one string; `encode` gives the same text."""
+
 _ordered = _encoder(sort=False)
 _sorted = _encoder(sort=True)
 
@@ -93,10 +96,8 @@ def encode_and_copy(value: Json) -> tuple[str, Json]:
         NotRecordable: The value has no JSON form.
     """
     # Immutable scalars are their own copy; a bool is an int, and NaN and huge integers take the long way.
-    if type(value) is str and _MARK[1] not in value:
-        return encode_basestring_ascii(value), value
-    if value is None:
-        return "null", None
+    if value is None or (type(value) is str and _MARK[1] not in value):
+        return _ordered(value), value
     text = encode(value)
     copy = decode(text)
     try:

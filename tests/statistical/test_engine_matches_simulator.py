@@ -35,9 +35,9 @@ TABLES = {
     "all of three": planted.TableWorld(steps=3, bad={0: 0.6, 1: 0.5, 2: 0.7}),
 }
 METHODS: dict[str, Callable[[], Any]] = {
-    "profile": lambda: ProfileSampler(steps=STEPS, factual=1.0, draws=8),
-    "search": lambda: SearchSampler(steps=STEPS, factual=1.0, policy_calls=200),
-    "search, limited help": lambda: SearchSampler(steps=STEPS, factual=1.0, max_help=0.05, policy_calls=200),
+    "profile": lambda: ProfileSampler(steps=STEPS, factual=1.0, draws=4),
+    "search": lambda: SearchSampler(steps=STEPS, factual=1.0, policy_calls=100),
+    "search, limited help": lambda: SearchSampler(steps=STEPS, factual=1.0, max_help=0.05, policy_calls=100),
 }
 
 

@@ -55,7 +55,8 @@ class RolloutSession(FollowingSession):
         text, digest = text_and_digest(payload)
         recorded = self._by_address.get((lane.path, lane.crossings))
         if recorded is not None:
-            held = max(recorded.step, recorded.last_inner) < self.plan.hold
+            hold = self.plan.hold
+            held = recorded.step < hold and recorded.last_inner < hold
             if held and self._is_same(recorded, kind, name, digest, text):
                 return self._serve(lane, recorded, text)
         elif kind != "ambient" and not self.plan.intervention.operations:
@@ -96,13 +97,20 @@ class RolloutSession(FollowingSession):
             apply_policy(ticket, plan, step=self.steps)
         if '"seed":' in text and has_seed(ticket.payload):
             replace_seed(ticket, plan, self._seeds)
-        if self._meter is not None:
-            try:
-                self._meter.take_call()
-            except BudgetStop as stop:
-                raise self.latch(stop) from None
+        meter = self._meter
+        if meter is not None:
+            if meter.unlimited:
+                meter.policy_calls += 1
+            else:
+                self._take_call(meter)
         self.counts["policy"] += 1
         return ticket
+
+    def _take_call(self, meter: Meter) -> None:
+        try:
+            meter.take_call()
+        except BudgetStop as stop:
+            raise self.latch(stop) from None
 
     def retries(self, ticket: Live, error: BaseException) -> float | None:
         """Repeat a transport fault with the same draw, with growing pauses; when they are used up the rollout stops.
