@@ -70,11 +70,13 @@ Benchmark: TypeAlias = Callable[[Settings], Report]
 
 BENCHMARKS: dict[str, str] = {
     "speed:identification": "butfor.benchmarks.speed_identification:speed_identification",
+    "speed:estimation": "butfor.benchmarks.speed_estimation:speed_estimation",
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "planted": "butfor.benchmarks.planted.bench:run",
     "speed:importers": "butfor.benchmarks.import_speed:run",
     "whoandwhen": "butfor.benchmarks.who_and_when:run",
+    "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""

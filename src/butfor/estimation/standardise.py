@@ -10,7 +10,7 @@ import numpy as np
 
 from butfor.estimation import limits
 from butfor.estimation.answers import Effect, EffectEstimate, Insufficient
-from butfor.estimation.few_events import few_event_bounds
+from butfor.estimation.few_events import few_event_bounds, two_valued
 from butfor.estimation.questions import Contrast
 from butfor.estimation.scores import Spread, refuse_spread
 
@@ -34,7 +34,14 @@ class _Arm:
     variance: NDArray[np.float64]
 
 
-def standardise(cells: Cells, *, target: Target, alpha: float = 0.05, rows: Spread | None = None) -> Effect:
+def standardise(
+    cells: Cells,
+    *,
+    target: Target,
+    alpha: float = 0.05,
+    rows: Spread | None = None,
+    outcome_range: tuple[float, float] | None = None,
+) -> Effect:
     """Average a contrast, or a level, of stratum means over the strata's shares among all units.
 
     Estimand: Σ_z P(z) (E[Y | t*, z] − E[Y | t0, z]), or its first half.
@@ -49,16 +56,18 @@ def standardise(cells: Cells, *, target: Target, alpha: float = 0.05, rows: Spre
         alpha: Allowed error of the lower bound.
         rows: How the rows' scores vary, where rows were there to measure it: their skewness is used, their degrees of
             freedom where fewer, and their standard error where larger.
+        outcome_range: Lowest and highest possible outcome, where declared: a 0/1 outcome that was never seen to vary
+            then has a bound (three in n, about); without a range it is refused.
     """
-    if _scale(cells) == 0.0:
+    if _scale(cells) == 0.0 and not (outcome_range and two_valued(cells)):
         return Insufficient(reason_code="constant_outcome", sentence="the outcome is the same for every unit")
     wanted = (target.to, target.against) if isinstance(target, Contrast) else (target.at,)
     places = [_place(cells, float(value)) for value in wanted]
     names = [f"{float(value):g}" for value in wanted]
     for name, place in zip(names, places, strict=True):
         seen = 0 if place is None else int(cells.n[:, place].sum())
-        if seen < limits.SMALLEST_ARM:
-            return _too_few(name, seen)
+        if seen < (smallest := limits.SMALLEST_COUNTED_ARM if two_valued(cells) else limits.SMALLEST_ARM):
+            return _too_few(name, seen, smallest)
     arms = [_arm(cells, name, place) for name, place in zip(names, places, strict=True) if place is not None]
     share = cells.n.sum(axis=1) / cells.n.sum()
     measured, refusal = _refuse_overlap(arms, share)
@@ -72,10 +81,10 @@ def _place(cells: Cells, value: float) -> int | None:
     return int(found[0]) if found.size else None
 
 
-def _too_few(name: str, seen: int) -> Insufficient:
+def _too_few(name: str, seen: int, smallest: int) -> Insufficient:
     return Insufficient(
         reason_code="insufficient_evidence",
-        sentence=f"the arm {name} has {seen} units, fewer than {limits.SMALLEST_ARM}",
+        sentence=f"the arm {name} has {seen} units, fewer than {smallest}",
         diagnostics={f"units in arm {name}": float(seen)},
     )
 
