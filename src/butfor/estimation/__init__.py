@@ -7,10 +7,18 @@ if TYPE_CHECKING:
     from butfor.estimation.answers import Effect, EffectEstimate, Insufficient, ReasonCode, effect_from_json
     from butfor.estimation.cells import Cells
     from butfor.estimation.columns import Columns
+    from butfor.estimation.dispatch import Method, estimate
+    from butfor.estimation.questions import Contrast, Level, Randomised, Target
 
 __all__ = [
+    "estimate",
     "Columns",
     "Cells",
+    "Contrast",
+    "Level",
+    "Target",
+    "Randomised",
+    "Method",
     "Effect",
     "EffectEstimate",
     "Insufficient",
@@ -23,6 +31,8 @@ _HOMES = {
     **dict.fromkeys(["Effect", "EffectEstimate", "Insufficient", "ReasonCode", "effect_from_json"], "answers"),
     "Cells": "cells",
     "Columns": "columns",
+    **dict.fromkeys(["Method", "estimate"], "dispatch"),
+    **dict.fromkeys(["Contrast", "Level", "Randomised", "Target"], "questions"),
 }
 
 

@@ -80,8 +80,8 @@ class Cells:
         for name in (*names, columns.treatment):
             if name not in columns.discrete:
                 raise InputError(f"the column {name!r} is not discrete", fix="use an estimator for continuous columns")
-        keys, stratum = _codes([columns.table[name] for name in names], columns.n)
-        arm_keys, arm = _codes([columns.t], columns.n)
+        keys, stratum = combinations([columns.table[name] for name in names], columns.n)
+        arm_keys, arm = combinations([columns.t], columns.n)
         whole, unit = _whole_numbers(columns.y)
         shape = (keys.shape[0], arm_keys.shape[0])
         cell = stratum * shape[1] + arm
@@ -97,6 +97,49 @@ class Cells:
             total=np.bincount(cell, weights=whole, minlength=size).reshape(shape).astype(np.int64),
             squares=_sum_of_squares(cell, whole, size).reshape(shape),
         )
+
+    def over(self, strata: Iterable[str]) -> Cells:
+        """Add strata up that differ only in variables that are not named.
+
+        Raises:
+            InputError: A named variable is not among the strata.
+        """
+        names = tuple(strata)
+        places = [self._place(name) for name in names]
+        keys, number = np.unique(self.keys[:, places], axis=0, return_inverse=True)
+        shape = (keys.shape[0], self.arms.size)
+
+        def added(part: NDArray[np.int64]) -> NDArray[np.int64]:
+            whole = np.zeros(shape, dtype=np.int64)
+            np.add.at(whole, number.reshape(-1), part)
+            return whole
+
+        return dataclasses.replace(
+            self,
+            strata=names,
+            keys=keys,
+            n=added(self.n),
+            total=added(self.total),
+            squares=added(self.squares),
+        )
+
+    def within(self, name: str, value: float) -> Cells:
+        """Keep the strata in which a variable has a value.
+
+        Raises:
+            InputError: There is no such variable or no such value.
+        """
+        rows = self.keys[:, self._place(name)] == value
+        if not rows.any():
+            raise InputError(f"no stratum has {name!r} = {value:g}", fix="name a value that occurs")
+        return dataclasses.replace(
+            self, keys=self.keys[rows], n=self.n[rows], total=self.total[rows], squares=self.squares[rows]
+        )
+
+    def _place(self, name: str) -> int:
+        if name not in self.strata:
+            raise InputError(f"the cells are not split by {name!r}", fix=f"aggregate by it too (now {self.strata})")
+        return self.strata.index(name)
 
     def to_json(self) -> dict[str, Json]:
         """Return plain JSON values."""
@@ -150,7 +193,7 @@ def _integers(value: Json, where: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _codes(columns: list[NDArray[np.float64]], n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def combinations(columns: list[NDArray[np.float64]], n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Number the combinations that occur: (their values, shape (k, columns); each row's number, shape (n,))."""
     code = np.zeros(n, dtype=np.int64)
     size = 1
