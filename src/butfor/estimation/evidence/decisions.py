@@ -184,15 +184,23 @@ class _Past:
 
 def _telling(table: Mapping[str, list[Any]]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Choose the covariates that vary and do not repeat another one."""
-    kept: list[str] = []
+    kept = {"outcome": _numbers(table["outcome"])}
     dropped: dict[str, str] = {}
     for name in FEATURES:
-        column = table[name]
-        same = next((other for other in kept if table[other] == column), None)
+        column = _numbers(table[name])
+        same = next((other for other, values in kept.items() if values == column), None)
         if len(set(column)) < 2:
             dropped[name] = "constant"
         elif same is not None:
             dropped[name] = f"the same as {same}"
         else:
-            kept.append(name)
-    return tuple(kept), dropped
+            kept[name] = column
+    return tuple(name for name in kept if name != "outcome"), dropped
+
+
+def _numbers(column: list[Any]) -> list[float]:
+    """Return a column as an estimator sees it: texts are numbered in sorted order, and may then equal a number's."""
+    if not isinstance(column[0], str):
+        return [float(value) for value in column]
+    place = {text: float(i) for i, text in enumerate(sorted(set(column)))}
+    return [place[value] for value in column]
