@@ -75,6 +75,7 @@ BENCHMARKS: dict[str, str] = {
     "planted": "butfor.benchmarks.planted.bench:run",
     "speed:importers": "butfor.benchmarks.import_speed:run",
     "whoandwhen": "butfor.benchmarks.who_and_when:run",
+    "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""

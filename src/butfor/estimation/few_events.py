@@ -37,7 +37,7 @@ def few_event_bounds(
     Returns:
         (lower, upper); None where the outcome is not 0/1 or −1/0, or no arm has few events.
     """
-    sign = _two_valued(cells)
+    sign = two_valued(cells)
     if sign == 0:
         return None
     places = [int(np.flatnonzero([f"{value:g}" == arm for value in cells.arms])[0]) for arm in arms]
@@ -51,7 +51,7 @@ def few_event_bounds(
     return (lower, upper) if sign > 0 else (-upper, -lower)
 
 
-def _two_valued(cells: Cells) -> int:
+def two_valued(cells: Cells) -> int:
     """Return 1 for 0/1, −1 for −1/0, 0 for anything else: y² = |y| for whole y only where it is −1, 0 or 1."""
     if cells.unit != 1.0:
         return 0

@@ -50,11 +50,11 @@ def front_door(columns: Columns, mediators: tuple[str, ...], *, target: Target, 
         found, counts = _linear(columns, mediators, target), {"all": columns.n}
     if isinstance(found, Insufficient):
         return found
-    point, scores, assumption = found
+    point, scores, fitted, assumption = found
     in_order, refusal = refuse_order(columns, scores)
     if refusal is not None:
         return refusal
-    spread = spread_of(scores, clusters=columns.clusters, fitted=0)
+    spread = spread_of(scores, clusters=columns.clusters, fitted=fitted)
     measured, refusal = refuse_spread(spread, float(columns.y.std()), columns.clusters)
     if refusal is not None:
         return refusal
@@ -72,7 +72,7 @@ def front_door(columns: Columns, mediators: tuple[str, ...], *, target: Target, 
     )
 
 
-_Found = tuple[float, "NDArray[np.float64]", str]
+_Found = tuple[float, "NDArray[np.float64]", int, str]
 
 
 def _saturated(columns: Columns, mediators: tuple[str, ...], target: Target) -> _Found | Insufficient:
@@ -103,7 +103,7 @@ def _saturated(columns: Columns, mediators: tuple[str, ...], target: Target) -> 
         treatment = (weight @ mean)[t] - level
         mediator = (t == place) / p_t[place] * (inner[m] - level)
         scores += sign * (outcome + treatment + mediator)
-    return point, point + scores, _DISCRETE
+    return point, point + scores, 2 * counts.size - 1, _DISCRETE
 
 
 def _linear(columns: Columns, mediators: tuple[str, ...], target: Target) -> _Found | Insufficient:
@@ -129,7 +129,7 @@ def _linear(columns: Columns, mediators: tuple[str, ...], target: Target) -> _Fo
     scores = step * (score_m[:, 1, :] @ b + score_y[:, 2:, 0] @ a)
     if not math.isfinite(point):
         return Insufficient(reason_code="collinear", sentence="the mediators cannot be told apart")
-    return point, point + scores, _LINEAR
+    return point, point + scores, 0, _LINEAR
 
 
 def _fit(design: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

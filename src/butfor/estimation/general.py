@@ -16,6 +16,7 @@ from butfor.estimation.quantiles import t_quantile
 from butfor.estimation.questions import Contrast
 from butfor.identification.evaluation import evaluate
 from butfor.identification.expression import estimand
+from butfor.identification.nodes import P
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +47,8 @@ def plug_in(
     Reference: Shpitser and Pearl 2006; Efron 1979.
     """
     formula = estimand(graph, proof)
-    names = tuple(sorted({*formula.treatments, *formula.outcomes, *formula.free, *formula.given}))
+    mentioned = {name for node in formula.nodes if isinstance(node, P) for name in (*node.of, *node.given)}
+    names = tuple(sorted({*formula.treatments, *formula.outcomes, *mentioned}))
     columns.require(names)
     arms = Arms.of(columns, target)
     refusal = refuse_arms(arms.n) or refuse_constant(columns.y) or _refuse_cells(columns, names)

@@ -38,11 +38,11 @@ def difference_in_means(columns: Columns, *, target: Target, alpha: float = 0.05
     Reference: Welch 1947; Hall 1992.
     """
     arms = Arms.of(columns, target)
+    if columns.treatment in columns.discrete and _zero_one(columns.y):
+        return standardise(Cells.of(columns, ()), target=coded(columns, target), alpha=alpha)
     early = refuse_arms(arms.n) or refuse_constant(columns.y)
     if early is not None:
         return early
-    if columns.treatment in columns.discrete and _zero_one(columns.y):
-        return standardise(Cells.of(columns, ()), target=coded(columns, target), alpha=alpha)
     outcomes = [columns.y[rows] for rows in arms.received]
     point = float(outcomes[0].mean()) - (float(outcomes[1].mean()) if len(outcomes) > 1 else 0.0)
     scores = np.zeros(columns.n)

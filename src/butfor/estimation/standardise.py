@@ -10,7 +10,7 @@ import numpy as np
 
 from butfor.estimation import limits
 from butfor.estimation.answers import Effect, EffectEstimate, Insufficient
-from butfor.estimation.few_events import few_event_bounds
+from butfor.estimation.few_events import few_event_bounds, two_valued
 from butfor.estimation.questions import Contrast
 from butfor.estimation.scores import Spread, refuse_spread
 
@@ -57,8 +57,8 @@ def standardise(cells: Cells, *, target: Target, alpha: float = 0.05, rows: Spre
     names = [f"{float(value):g}" for value in wanted]
     for name, place in zip(names, places, strict=True):
         seen = 0 if place is None else int(cells.n[:, place].sum())
-        if seen < limits.SMALLEST_ARM:
-            return _too_few(name, seen)
+        if seen < (smallest := limits.SMALLEST_COUNTED_ARM if two_valued(cells) else limits.SMALLEST_ARM):
+            return _too_few(name, seen, smallest)
     arms = [_arm(cells, name, place) for name, place in zip(names, places, strict=True) if place is not None]
     share = cells.n.sum(axis=1) / cells.n.sum()
     measured, refusal = _refuse_overlap(arms, share)
@@ -72,10 +72,10 @@ def _place(cells: Cells, value: float) -> int | None:
     return int(found[0]) if found.size else None
 
 
-def _too_few(name: str, seen: int) -> Insufficient:
+def _too_few(name: str, seen: int, smallest: int) -> Insufficient:
     return Insufficient(
         reason_code="insufficient_evidence",
-        sentence=f"the arm {name} has {seen} units, fewer than {limits.SMALLEST_ARM}",
+        sentence=f"the arm {name} has {seen} units, fewer than {smallest}",
         diagnostics={f"units in arm {name}": float(seen)},
     )
 

@@ -1,0 +1,1 @@
+"""Whether one-sided bounds cover, in planted worlds and their mirror images."""

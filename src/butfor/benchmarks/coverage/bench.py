@@ -1,0 +1,244 @@
+"""`butfor bench coverage`: how often one-sided bounds miss, and how often evidence is refused."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import zlib
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.stats import binom
+
+from butfor.benchmarks.coverage.peeking import peeking
+from butfor.benchmarks.coverage.peers import peer_rows
+from butfor.benchmarks.coverage.worlds import QUERY, SIZES, WORLDS, World
+from butfor.benchmarks.harness import Check, Report, Settings
+from butfor.estimation import Columns, Contrast, EffectEstimate, Insufficient, Randomised, estimate
+from butfor.estimation.least_squares import ols_as_published
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from butfor.benchmarks.coverage.worlds import Table
+    from butfor.estimation import Effect, Method
+
+Mirror: TypeAlias = Literal["as drawn", "1 − T", "−Y"]
+
+ALPHA = 0.05
+# A correct bound fails the check of one cell once in a million runs.
+SURE = 1.0 - 1e-6
+MIRRORS: tuple[Mirror, ...] = ("as drawn", "1 − T", "−Y")
+REPETITIONS = 2000
+RESAMPLED_REPETITIONS = 300
+_QUICK = {100: 60, 500: 40, 2000: 12}
+_QUICK_RESAMPLED = {100: 4, 500: 3, 2000: 2}
+NAIVE = "naive difference"
+PAPER = "OLS, normal (paper default)"
+
+
+@dataclasses.dataclass(kw_only=True)
+class Tally:
+    """What happened over repetitions of one cell of the table.
+
+    Attributes:
+        repetitions: How many.
+        answers: Of these, answered.
+        misses: Answers whose lower bound is above the truth.
+        reasons: Refusals by reason.
+        widths: Distance from lower bound to truth, of answers.
+    """
+
+    repetitions: int = 0
+    answers: int = 0
+    misses: int = 0
+    reasons: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    widths: list[float] = dataclasses.field(default_factory=list)
+
+    def enter(self, answer: Effect, truth: float) -> None:
+        """Count one repetition."""
+        self.repetitions += 1
+        if not isinstance(answer, EffectEstimate):
+            self.reasons[answer.reason_code] += 1
+            return
+        self.answers += 1
+        self.misses += answer.lower > truth
+        self.widths.append(truth - answer.lower)
+
+    @property
+    def refused(self) -> float:
+        """Share of refusals."""
+        return 1.0 - self.answers / self.repetitions
+
+    def row(self, world: str, n: int, mirror: str, method: str) -> dict[str, Any]:
+        """Return the row of the table."""
+        return {
+            "world": world,
+            "n": n,
+            "mirror": mirror,
+            "method": method,
+            "repetitions": self.repetitions,
+            "refused": round(self.refused, 3),
+            "why": ", ".join(f"{reason} {count}" for reason, count in self.reasons.most_common(2)) or "–",
+            "missed among answers": round(self.misses / self.answers, 4) if self.answers else "–",
+            "missed of all": round(self.misses / self.repetitions, 4),
+            "truth − bound, median": round(float(np.median(self.widths)), 4) if self.widths else "–",
+        }
+
+
+def run(settings: Settings) -> Report:
+    """Draw worlds again and again, in three orientations, and count how often a lower bound exceeds the truth.
+
+    Options: ``worlds`` (names, or beginnings with ``*``, separated by semicolons), ``repetitions``, ``n`` (sizes),
+    ``peers`` (``no`` to leave them out).
+    """
+    chosen = [part for part in settings.options.get("worlds", "").split(";") if part]
+    sizes = [int(n) for n in settings.options.get("n", ",".join(map(str, SIZES))).split(",")]
+    worlds = [
+        world
+        for world in WORLDS
+        if not chosen
+        or any(part == world.name or (part.endswith("*") and world.name.startswith(part[:-1])) for part in chosen)
+    ]
+    rows: list[dict[str, Any]] = []
+    checks: list[Check] = []
+    for world in worlds:
+        for n in sizes:
+            for mirror in MIRRORS:
+                cell_rows, cell_checks = _cell(world, n, mirror, settings)
+                rows += cell_rows
+                checks += cell_checks
+    if not chosen or "peeking" in chosen:
+        peeked, held = peeking(settings)
+        rows += peeked
+        checks += held
+    peers, notes = ([], []) if settings.options.get("peers") == "no" else peer_rows(worlds, sizes, settings)
+    return Report(
+        name="coverage",
+        settings={"quick": settings.quick, "seed": settings.seed, "alpha": ALPHA, "n": sizes, "worlds": len(worlds)},
+        rows=[*rows, *peers],
+        checks=_condensed(checks) if settings.quick else checks,
+        notes=[
+            "ours, all simulated here; a bound misses where it is above the truth; nothing is a published figure",
+            "mirrors: treatment 1 − T, outcome −Y: a bound that is right by the luck of a sign fails in one of them",
+            f"each cell is held at the binomial 1 − 10⁻⁶ quantile of its own repetitions; α = {ALPHA}",
+            "naive and paper default have no check: they are there to be compared with",
+            *notes,
+        ],
+    )
+
+
+def repetitions(world: World, n: int, settings: Settings) -> int:
+    """Return how often a cell of the table is drawn."""
+    if "repetitions" in settings.options:
+        return int(settings.options["repetitions"])
+    if settings.quick:
+        return (_QUICK_RESAMPLED if world.resampled else _QUICK)[n if n in _QUICK else 500]
+    return RESAMPLED_REPETITIONS if world.resampled else REPETITIONS
+
+
+def _cell(world: World, n: int, mirror: Mirror, settings: Settings) -> tuple[list[dict[str, Any]], list[Check]]:
+    count = repetitions(world, n, settings)
+    ours = {method: Tally() for method in world.methods}
+    rivals = {NAIVE: Tally(), PAPER: Tally()}
+    for repetition in range(count):
+        table, truth = mirrored(draw(world, n, repetition, settings.seed), world.truth, mirror)
+        columns = _columns(table)
+        for method, tally in ours.items():
+            tally.enter(_ask(world, columns, method, mirror), truth)
+        rivals[NAIVE].enter(naive(columns), truth)
+        rivals[PAPER].enter(paper(columns), truth)
+    names = {method: f"butfor, {method or 'default'}" for method in ours}
+    rows = [tally.row(world.name, n, mirror, names[method]) for method, tally in ours.items()]
+    rows += [tally.row(world.name, n, mirror, name) for name, tally in rivals.items()]
+    checks = [check for m, t in ours.items() for check in _checks(world, n, f"{mirror}, {names[m]}", t)]
+    return rows, checks
+
+
+def draw(world: World, n: int, repetition: int, seed: int) -> Table:
+    """Draw one repetition; its randomness depends on the world's name and nothing that another world does."""
+    rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), n, repetition])
+    return world.draw(rng, n)
+
+
+def mirrored(table: Table, truth: float, mirror: Mirror) -> tuple[dict[str, NDArray[np.float64]], float]:
+    """Return the table and its truth in an orientation."""
+    turned = dict(table)
+    if mirror == "as drawn":
+        return turned, truth
+    column = "t" if mirror == "1 − T" else "y"
+    turned[column] = 1.0 - table["t"] if column == "t" else -table["y"]
+    return turned, -truth
+
+
+def _columns(table: Table) -> Columns | None:
+    # A sample of a rare outcome may show none at all, and a treatment may be constant: that is an error of the input,
+    # which never gives a bound.
+    try:
+        return Columns.of(table, treatment="t", outcome="y")
+    except ValueError:
+        return None
+
+
+def _ask(world: World, columns: Columns | None, method: Method | None, mirror: Mirror) -> Effect:
+    if columns is None:
+        return _unusable()
+    return estimate(
+        QUERY,
+        world.proof,
+        columns,
+        alpha=ALPHA,
+        method=method,
+        outcome_range=_turned(world.outcome_range) if mirror == "−Y" else world.outcome_range,
+        graph=world.graph if world.proof.kind == "general_id" else None,
+    )
+
+
+def _turned(outcome_range: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if outcome_range is None else (-outcome_range[1], -outcome_range[0])
+
+
+def _unusable() -> Insufficient:
+    return Insufficient(reason_code="insufficient_evidence", sentence="the table cannot be used")
+
+
+def naive(columns: Columns | None) -> Effect:
+    """Compare means as if the treatment had been assigned."""
+    if columns is None:
+        return _unusable()
+    if columns.treatment not in columns.discrete:
+        return ols_as_published(columns, (), target=Contrast(), alpha=ALPHA)
+    return estimate(QUERY, Randomised(), columns, alpha=ALPHA)
+
+
+def paper(columns: Columns | None) -> Effect:
+    """Regress on every covariate that is there, classical standard error, normal quantile."""
+    if columns is None:
+        return _unusable()
+    return ols_as_published(columns, columns.covariates, target=Contrast(), alpha=ALPHA)
+
+
+def _checks(world: World, n: int, name: str, tally: Tally) -> list[Check]:
+    where = f"{world.name}, n = {n}, {name}"
+    checks = [
+        _held(f"{where}: missed among answers", tally.misses, tally.answers, ALPHA),
+        _held(f"{where}: missed of all", tally.misses, tally.repetitions, ALPHA),
+    ]
+    if n in world.refusals:
+        refused = tally.repetitions - tally.answers
+        checks.append(_held(f"{where}: refused", refused, tally.repetitions, world.refusals[n]))
+    return checks
+
+
+def _held(name: str, count: int, of: int, share: float) -> Check:
+    """Hold a count against the binomial quantile that a share of this size exceeds once in a million."""
+    allowed = float(binom.ppf(SURE, of, share)) / of if of else 1.0
+    value = count / of if of else 0.0
+    return Check(name=f"{name} ≤ {share:g}", value=value, bound=allowed, ok=value <= allowed)
+
+
+def _condensed(checks: list[Check]) -> list[Check]:
+    """Keep every failed check, and one line for those that hold."""
+    failed = [check for check in checks if not check.ok]
+    held = len(checks) - len(failed)
+    return [*failed, Check(name=f"{held} of {len(checks)} checks hold", value=held, bound=len(checks), ok=not failed)]
