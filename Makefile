@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow check fix bench docs lock clean local-model peers
+.PHONY: demo test test-slow check fix bench docs lock clean local-model peers tables
 
 demo: $(STAMP)
 	$(BIN)/butfor demo
@@ -36,6 +36,13 @@ PEER_PYTHON ?= python3.12
 peers:
 	$(PEER_PYTHON) -m venv $(PEERS)/causal-agent-replay
 	$(PEERS)/causal-agent-replay/bin/pip install --quiet causal-agent-replay==0.0.1
+
+# Real tables for `butfor bench tables`, read out of these wheels and never installed or committed. obp runs on no
+# current Python, but only its CSV files are read.
+TABLES := $(or $(BUTFOR_TABLES),$(HOME)/.cache/butfor/tables)
+tables: $(STAMP)
+	$(BIN)/python -m pip download --quiet --no-deps --only-binary :all: --ignore-requires-python --dest $(TABLES) \
+	  causaldata==0.1.4 causallib==0.10.0 obp==0.4.1
 
 bench: $(STAMP)
 	$(BIN)/butfor bench all --quick

@@ -77,6 +77,7 @@ BENCHMARKS: dict[str, str] = {
     "whoandwhen": "butfor.benchmarks.who_and_when:run",
     "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
+    "tables": "butfor.benchmarks.tables:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 
