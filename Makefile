@@ -36,6 +36,8 @@ PEER_PYTHON ?= python3.12
 peers:
 	$(PEER_PYTHON) -m venv $(PEERS)/causal-agent-replay
 	$(PEERS)/causal-agent-replay/bin/pip install --quiet causal-agent-replay==0.0.1
+	for peer in dowhy econml doubleml; do \
+	  $(PEER_PYTHON) -m venv $(PEERS)/$$peer && $(PEERS)/$$peer/bin/pip install --quiet numpy pandas $$peer; done
 
 # Real tables for `butfor bench tables`, read out of these wheels and never installed or committed. obp runs on no
 # current Python, but only its CSV files are read.

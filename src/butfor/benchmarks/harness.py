@@ -71,6 +71,7 @@ Benchmark: TypeAlias = Callable[[Settings], Report]
 BENCHMARKS: dict[str, str] = {
     "speed:identification": "butfor.benchmarks.speed_identification:speed_identification",
     "speed:evidence": "butfor.benchmarks.speed_evidence:speed_evidence",
+    "speed:estimation": "butfor.benchmarks.speed_estimation:speed_estimation",
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "planted": "butfor.benchmarks.planted.bench:run",

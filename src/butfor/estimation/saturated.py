@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 MANY_UNITS = 50_000
 
 
-def saturated(columns: Columns, adjust_for: Iterable[str], *, target: Target, alpha: float = 0.05) -> Effect:
+def saturated(
+    columns: Columns,
+    adjust_for: Iterable[str],
+    *,
+    target: Target,
+    alpha: float = 0.05,
+    outcome_range: tuple[float, float] | None = None,
+) -> Effect:
     """Standardise over every combination of discrete columns.
 
     Estimand, assumptions, guarantee and reference: as `standardise`.
@@ -39,7 +46,7 @@ def saturated(columns: Columns, adjust_for: Iterable[str], *, target: Target, al
     names, asked = tuple(adjust_for), coded(columns, target)
     cells = Cells.of(columns, names)
     plain = columns.time is None and columns.clusters is None
-    answer = standardise(cells, target=asked, alpha=alpha)
+    answer = standardise(cells, target=asked, alpha=alpha, outcome_range=outcome_range)
     if not isinstance(answer, EffectEstimate) or (plain and columns.n > MANY_UNITS):
         return answer
     scores = _scores(columns, cells, names, asked)
@@ -60,7 +67,8 @@ def saturated(columns: Columns, adjust_for: Iterable[str], *, target: Target, al
             assumptions=("independent clusters", *answer.assumptions[1:]),
             diagnostics={**answer.diagnostics, **measured},
         )
-    final = standardise(cells, target=asked, alpha=alpha, rows=dataclasses.replace(spread, se=0.0))
+    rows = dataclasses.replace(spread, se=0.0)
+    final = standardise(cells, target=asked, alpha=alpha, rows=rows, outcome_range=outcome_range)
     if not isinstance(final, EffectEstimate):
         return final
     return dataclasses.replace(final, diagnostics={**final.diagnostics, **measured})

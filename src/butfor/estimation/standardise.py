@@ -34,7 +34,14 @@ class _Arm:
     variance: NDArray[np.float64]
 
 
-def standardise(cells: Cells, *, target: Target, alpha: float = 0.05, rows: Spread | None = None) -> Effect:
+def standardise(
+    cells: Cells,
+    *,
+    target: Target,
+    alpha: float = 0.05,
+    rows: Spread | None = None,
+    outcome_range: tuple[float, float] | None = None,
+) -> Effect:
     """Average a contrast, or a level, of stratum means over the strata's shares among all units.
 
     Estimand: Σ_z P(z) (E[Y | t*, z] − E[Y | t0, z]), or its first half.
@@ -49,8 +56,10 @@ def standardise(cells: Cells, *, target: Target, alpha: float = 0.05, rows: Spre
         alpha: Allowed error of the lower bound.
         rows: How the rows' scores vary, where rows were there to measure it: their skewness is used, their degrees of
             freedom where fewer, and their standard error where larger.
+        outcome_range: Lowest and highest possible outcome, where declared: a 0/1 outcome that was never seen to vary
+            then has a bound (three in n, about); without a range it is refused.
     """
-    if _scale(cells) == 0.0:
+    if _scale(cells) == 0.0 and not (outcome_range and two_valued(cells)):
         return Insufficient(reason_code="constant_outcome", sentence="the outcome is the same for every unit")
     wanted = (target.to, target.against) if isinstance(target, Contrast) else (target.at,)
     places = [_place(cells, float(value)) for value in wanted]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import zlib
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.stats import binom
 
+from butfor.benchmarks.coverage.draws import drawn
 from butfor.benchmarks.coverage.peeking import peeking
 from butfor.benchmarks.coverage.peers import peer_rows
 from butfor.benchmarks.coverage.worlds import QUERY, SIZES, WORLDS, World
@@ -112,7 +112,7 @@ def run(settings: Settings) -> Report:
         peeked, held = peeking(settings)
         rows += peeked
         checks += held
-    peers, notes = ([], []) if settings.options.get("peers") == "no" else peer_rows(worlds, sizes, settings)
+    peers, notes = ([], []) if settings.options.get("peers") == "no" else peer_rows(worlds, settings)
     return Report(
         name="coverage",
         settings={"quick": settings.quick, "seed": settings.seed, "alpha": ALPHA, "n": sizes, "worlds": len(worlds)},
@@ -142,7 +142,7 @@ def _cell(world: World, n: int, mirror: Mirror, settings: Settings) -> tuple[lis
     ours = {method: Tally() for method in world.methods}
     rivals = {NAIVE: Tally(), PAPER: Tally()}
     for repetition in range(count):
-        table, truth = mirrored(draw(world, n, repetition, settings.seed), world.truth, mirror)
+        table, truth = mirrored(drawn(world, n, repetition, settings.seed), world.truth, mirror)
         columns = _columns(table)
         for method, tally in ours.items():
             tally.enter(_ask(world, columns, method, mirror), truth)
@@ -153,12 +153,6 @@ def _cell(world: World, n: int, mirror: Mirror, settings: Settings) -> tuple[lis
     rows += [tally.row(world.name, n, mirror, name) for name, tally in rivals.items()]
     checks = [check for m, t in ours.items() for check in _checks(world, n, f"{mirror}, {names[m]}", t)]
     return rows, checks
-
-
-def draw(world: World, n: int, repetition: int, seed: int) -> Table:
-    """Draw one repetition; its randomness depends on the world's name and nothing that another world does."""
-    rng = np.random.default_rng([seed, zlib.crc32(world.name.encode()), n, repetition])
-    return world.draw(rng, n)
 
 
 def mirrored(table: Table, truth: float, mirror: Mirror) -> tuple[dict[str, NDArray[np.float64]], float]:

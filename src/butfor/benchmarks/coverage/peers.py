@@ -1,9 +1,10 @@
-"""The same draws, in one orientation, asked of the libraries that people use."""
+"""The same draws, in one orientation, asked of the libraries that people use, in environments of their own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from butfor.benchmarks.coverage.draws import drawn
 from butfor.benchmarks.peers import run_peer
 
 if TYPE_CHECKING:
@@ -12,17 +13,39 @@ if TYPE_CHECKING:
     from butfor.benchmarks.coverage.worlds import World
     from butfor.benchmarks.harness import Settings
 
-PEERS = ("statsmodels", "dowhy", "econml", "doubleml")
+# Each peer and the environment that has it.
+PEERS = {"statsmodels": "dowhy", "dowhy": "dowhy", "econml": "econml", "doubleml": "doubleml"}
+UNITS = 500
+REPETITIONS = 50
+QUICK_REPETITIONS = 5
 
 
-def peer_rows(
-    worlds: Sequence[World], sizes: Sequence[int], settings: Settings
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the peers' rows of the table, and a note for each that was not run."""
+def peer_rows(worlds: Sequence[World], settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the peers' rows of the table for worlds with three confounders, and a note for each that was not run."""
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    for peer in PEERS:
-        answer = run_peer(peer, "estimation", {"task": "none"})
-        rows.append({"world": "–", "method": peer, "why": answer["status"]})
-        notes.append(f"{peer} was not run: {answer['status']}")
+    count, limit = (QUICK_REPETITIONS, 20) if settings.quick else (REPETITIONS, 600)
+    asked = [world for world in worlds if {"a", "b", "c"} <= set(world.graph.names if world.graph else ())]
+    for peer, environment in PEERS.items():
+        for world in {world.draw: world for world in asked}.values():
+            answer = run_peer(
+                environment, "estimation", {"peer": peer, "tables": _tables(world, count, settings.seed)}, seconds=limit
+            )
+            if answer["status"] != "ok":
+                rows.append({"world": world.name, "n": UNITS, "method": peer, "why": answer["status"]})
+                notes.append(f"{peer}: {answer['status']}")
+                break
+            missed = sum(lower > world.truth for lower in answer["lowers"]) / count
+            told = {"missed among answers": missed, "missed of all": missed, "repetitions": count, "refused": 0.0}
+            rows.append(
+                {"world": world.name, "n": UNITS, "mirror": "as drawn", "method": answer["method"], "why": "–", **told}
+            )
     return rows, notes
+
+
+def _tables(world: World, count: int, seed: int) -> list[dict[str, Any]]:
+    tables = (drawn(world, UNITS, repetition, seed) for repetition in range(count))
+    return [
+        {"t": table["t"].tolist(), "y": table["y"].tolist(), "x": [table[name].tolist() for name in ("a", "b", "c")]}
+        for table in tables
+    ]
