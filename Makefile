@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow check fix bench docs lock clean local-model peers
+.PHONY: demo test test-slow check fix bench docs lock clean local-model peers tables
 
 demo: $(STAMP)
 	$(BIN)/butfor demo
@@ -50,6 +50,13 @@ define peer
 	$(3) -m venv $(PEERS)/$(1) && $(PEERS)/$(1)/bin/pip install --quiet $(2) || \
 	{ echo "peer $(1) could not be installed: it will be reported as not run"; rm -rf $(PEERS)/$(1); }
 endef
+
+# Real tables for `butfor bench tables`, read out of these wheels and never installed or committed. obp runs on no
+# current Python, but only its CSV files are read.
+TABLES := $(or $(BUTFOR_TABLES),$(HOME)/.cache/butfor/tables)
+tables: $(STAMP)
+	$(BIN)/python -m pip download --quiet --no-deps --only-binary :all: --ignore-requires-python --dest $(TABLES) \
+	  causaldata==0.1.4 causallib==0.10.0 obp==0.4.1
 
 bench: $(STAMP)
 	$(BIN)/butfor bench all --quick

@@ -70,6 +70,7 @@ Benchmark: TypeAlias = Callable[[Settings], Report]
 
 BENCHMARKS: dict[str, str] = {
     "speed:identification": "butfor.benchmarks.speed_identification:speed_identification",
+    "speed:evidence": "butfor.benchmarks.speed_evidence:speed_evidence",
     "speed:estimation": "butfor.benchmarks.speed_estimation:speed_estimation",
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
@@ -78,6 +79,7 @@ BENCHMARKS: dict[str, str] = {
     "whoandwhen": "butfor.benchmarks.who_and_when:run",
     "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
+    "tables": "butfor.benchmarks.tables:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 

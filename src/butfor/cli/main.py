@@ -25,6 +25,7 @@ VERBS: dict[str, str] = {
     "report": "show an answer, on the terminal or as one HTML file",
     "doctor": "check the installation and the store",
     "bench": "run a published or planted comparison",
+    "evidence": "describe a table of past units, test a graph on it, make one of recorded runs",
     "graph": "check a causal graph, draw it, say whether an effect is identified",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""

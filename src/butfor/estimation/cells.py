@@ -223,13 +223,23 @@ def combinations(columns: list[NDArray[np.float64]], n: int) -> tuple[NDArray[np
 
 def _whole_numbers(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Return y as whole multiples of a unit, the unit a power of two so that dividing by it is exact."""
-    largest = float(np.abs(y).max())
-    if largest < 1 << 20 and bool((y == np.rint(y)).all()):
-        return y, 1.0
+    unit = unit_for(float(np.abs(y).max()), y.size, whole=bool((y == np.rint(y)).all()))
+    return (y, unit) if unit == 1.0 else (np.rint(y / unit), unit)
+
+
+def unit_for(largest: float, n: int, *, whole: bool) -> float:
+    """Return the unit in which an outcome is counted: 1 for moderate whole numbers, else a power of two.
+
+    Args:
+        largest: max |y|.
+        n: Number of units.
+        whole: Whether every outcome is a whole number.
+    """
+    if whole and largest < 1 << 20:
+        return 1.0
     # n·(y/unit)² must stay below 2^62, and y/unit is at most 2^30 so that its square splits into two exact halves.
-    bits = min(30, int((62 - math.ceil(math.log2(y.size + 1))) // 2))
-    unit = 2.0 ** (math.ceil(math.log2(largest)) - bits)
-    return np.rint(y / unit), unit
+    bits = min(30, int((62 - math.ceil(math.log2(n + 1))) // 2))
+    return math.ldexp(1.0, math.ceil(math.log2(largest)) - bits)
 
 
 def _sum_of_squares(cell: NDArray[np.int64], whole: NDArray[np.float64], size: int) -> NDArray[np.int64]:
