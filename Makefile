@@ -34,10 +34,22 @@ local-model: $(STAMP)
 PEERS := $(or $(BUTFOR_PEERS),$(HOME)/.cache/butfor/peers)
 PEER_PYTHON ?= python3.12
 peers:
-	$(PEER_PYTHON) -m venv $(PEERS)/causal-agent-replay
-	$(PEERS)/causal-agent-replay/bin/pip install --quiet causal-agent-replay==0.0.1
-	for peer in dowhy econml doubleml; do \
-	  $(PEER_PYTHON) -m venv $(PEERS)/$$peer && $(PEERS)/$$peer/bin/pip install --quiet numpy pandas $$peer; done
+	$(call peer,causal-agent-replay,causal-agent-replay==0.0.1,$(PEER_PYTHON))
+	$(call peer,y0,y0==0.2.11,$(PYTHON))
+	$(call peer,causaleffect,causaleffect==0.1.0,$(PYTHON))
+	$(call peer,pydagitty,pydagitty==0.1.0,$(PYTHON))
+	$(call peer,ananke-causal,"ananke-causal==0.5.0" "scipy<1.14",$(PYTHON))
+	$(call peer,pgmpy,pgmpy==1.1.2,$(PYTHON))
+	$(call peer,dowhy,dowhy==0.14,$(PYTHON))
+	$(call peer,econml,econml,$(PYTHON))
+	$(call peer,doubleml,doubleml,$(PYTHON))
+
+# name, requirements, interpreter; a peer that cannot be installed is left out with a message, and reported as not run
+define peer
+	@test -x $(PEERS)/$(1)/bin/python && exit 0; \
+	$(3) -m venv $(PEERS)/$(1) && $(PEERS)/$(1)/bin/pip install --quiet $(2) || \
+	{ echo "peer $(1) could not be installed: it will be reported as not run"; rm -rf $(PEERS)/$(1); }
+endef
 
 # Real tables for `butfor bench tables`, read out of these wheels and never installed or committed. obp runs on no
 # current Python, but only its CSV files are read.

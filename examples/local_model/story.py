@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from butfor.attribution import attribute_run
+from butfor.attribution import Ask, attribute_run
 from butfor.outcomes import find_outcome
 from butfor.replay import Job, RecordedSeeds, Rollouts, do, find_agent, record_run
 from butfor.report import gather_report, print_terminal, render_html
@@ -87,12 +87,16 @@ def main() -> None:
         run_id = first_failure(store, options.seed)
         print(f"action-match rate of a replay with the recorded seeds: {match_rate(store, run_id):.3f}")
         attribution = attribute_run(
-            run_id, store=store, draws=options.draws, announce=lambda quote: print(f"price: {quote}")
+            run_id,
+            store=store,
+            method="profile",
+            ask=Ask(draws=options.draws),
+            announce=lambda quote: print(f"price: {quote}"),
         )
-        data = gather_report(store, run_id)
+        data = gather_report(store, run_id, result_id=attribution.result_id)
     options.out.write_text(render_html(data), encoding="utf-8")
     print_terminal(data, Console())
-    print(f"bill: {attribution.bill}\nreport: {options.out.resolve()}")
+    print(f"report: {options.out.resolve()}")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,9 @@ def _encoder(*, sort: bool) -> Callable[[Json], str]:
     return lambda value: "".join(chunks(value, 0))
 
 
+quote: Callable[[str], str] = encode_basestring_ascii
+"""Writes one string; `encode` gives the same text."""
+
 _ordered = _encoder(sort=False)
 _sorted = _encoder(sort=True)
 

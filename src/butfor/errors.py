@@ -7,7 +7,8 @@ Exceptions are for misuse and broken machinery; an answer such as *not identifie
     ButforError
     ├── InputError (ValueError)              what the user gave cannot be used
     │   ├── NotFound (LookupError)           no run, file, step or benchmark of that name
-    │   └── NotRecordable (TypeError)        a value that has no JSON form crossed a boundary
+    │   ├── NotRecordable (TypeError)        a value that has no JSON form crossed a boundary
+    │   └── DrawTaken                        a draw of an arm is stored already, perhaps by another process
     ├── AgentError                           the user's agent could not be imported, or raised
     ├── OutcomeError (ValueError)            an outcome outside [0, 1], NaN, or a rule that raised
     ├── ReplayError                          a rollout cannot go on as asked
@@ -83,6 +84,10 @@ class NotFound(InputError, LookupError):
 
 class NotRecordable(InputError, TypeError):
     """A value without a JSON form crossed a boundary."""
+
+
+class DrawTaken(InputError):
+    """A draw of an arm is stored already: by the same analysis, or by another process that makes it too."""
 
 
 class AgentError(ButforError):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from butfor import runs
-from butfor.errors import InputError, NotFound, OutcomeError
+from butfor.errors import DrawTaken, InputError, NotFound, OutcomeError
 from butfor.store import ArmSummary, MemoryStore, RunSummary, Storage, Store
-from tests.contract.stores import RESULT, rollout, run
+from tests.contract.stores import RESULT, WHEN, rollout, run
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -194,13 +194,14 @@ def test_arms_and_analyses_are_apart(store: Storage):
     store.save_run(run("r2"))
     places = [("r1", "f", "a", 0), ("r1", "f", "b", 0), ("r1", "g", "a", 0), ("r2", "f", "a", 0), ("r1", "f", "a", 1)]
     for count, (run_id, fingerprint, arm, draw) in enumerate(places):
-        store.save_rollout(rollout(rollout_id=f"x{count}", run_id=run_id, fingerprint=fingerprint, arm=arm, draw=draw))
+        place = {"run_id": run_id, "fingerprint": fingerprint, "arm": arm, "draw": draw}
+        store.save_rollout(rollout(rollout_id=f"x{count}", created_at=WHEN - timedelta(days=count), **place))
     assert [each.rollout_id for each in store.load_rollouts("r1", "f", "a")] == ["x0", "x4"]
     assert store.load_rollouts("r1", "f", "never drawn") == []
     assert store.list_arms("r1") == [
-        ArmSummary(fingerprint="f", arm="a", rollouts=2),
-        ArmSummary(fingerprint="f", arm="b", rollouts=1),
-        ArmSummary(fingerprint="g", arm="a", rollouts=1),
+        ArmSummary(fingerprint="f", arm="a", rollouts=2, oldest=WHEN - timedelta(days=4)),
+        ArmSummary(fingerprint="f", arm="b", rollouts=1, oldest=WHEN - timedelta(days=1)),
+        ArmSummary(fingerprint="g", arm="a", rollouts=1, oldest=WHEN - timedelta(days=2)),
     ]
 
 
@@ -225,7 +226,7 @@ def test_a_rollout_is_never_overwritten(store: Storage, change: dict[str, object
 def test_a_draw_enters_an_arm_once(store: Storage):
     store.save_run(run())
     store.save_rollout(rollout())
-    with pytest.raises(InputError, match="draw 0 of this arm is stored already"):
+    with pytest.raises(DrawTaken, match="draw 0 of this arm is stored already"):
         store.save_rollout(rollout(rollout_id="x1"))
 
 

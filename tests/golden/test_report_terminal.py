@@ -10,7 +10,7 @@ from rich.console import Console
 from butfor import report
 from butfor.report.terminal import STRIP, strip
 from butfor.runs import Grade, Replayability
-from tests.unit.report.stories import HOSTILE, between, data_of, run_of, withheld
+from tests.unit.report.stories import HOSTILE, between, crs_data, data_of, run_of, shapley_data, withheld
 
 GOLDEN = Path(__file__).parent
 
@@ -39,13 +39,23 @@ def test_a_withheld_answer():
     assert same_as("report_withheld.txt", printed(dataclasses.replace(data, finding=finding)))
 
 
+def test_shapley_values():
+    assert same_as("report_shapley.txt", printed(shapley_data()))
+
+
+def test_responsibility():
+    assert same_as("report_responsibility.txt", printed(crs_data()))
+
+
 def test_a_run_alone():
     assert same_as("report_run_alone.txt", printed(report.ReportData(run=run_of(3))))
 
 
 def test_no_line_is_wider_than_the_terminal():
-    for data in (data_of(100, decisive=37), data_of(4, hostile=HOSTILE), data_of(4)):
-        assert max(map(len, printed(data).splitlines())) <= 80
+    """But for the commands: broken into lines they could not be pasted."""
+    for data in (data_of(100, decisive=37), data_of(4, hostile=HOSTILE), data_of(4), shapley_data(), crs_data()):
+        lines = [line for line in printed(data).splitlines() if not line.startswith("$ ")]
+        assert max(map(len, lines)) <= 80
 
 
 def test_a_hostile_trace_moves_no_cursor_and_styles_nothing():

@@ -98,7 +98,7 @@ def test_what_a_killed_process_finished_is_not_bought_again(tmp_path):
 def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
     run_id = recorded(home, log, pause=0.02)
-    arguments = ["attribute", run_id, "--draws", "30", "--json"]
+    arguments = ["attribute", run_id, "--method", "profile", "--draws", "30", "--json"]
     with python(CLI, *arguments, home=home) as process:
         wait_for_calls(log, 30, process)
         process.send_signal(signal.SIGINT)

@@ -42,6 +42,7 @@ FAMILIES = {
     "late rescue 10": late_rescue(10, at=4),
     "undone 8": undone(8, helped=2, at=5),
     "tied 6": tied(6, first=1, second=4),
+    "tied 6, matches .9": tied(6, first=1, second=4, match=0.9),
     "doomed 5": doomed(5),
     "gradual 12": gradual(12),
     "missing 5%": losing_calls(pivotal(6, at=3), missing=0.05),

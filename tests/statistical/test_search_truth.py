@@ -34,6 +34,7 @@ FAMILIES = {
     "soft 10, 5%": soft(10, at=5, rescue=0.05),
     "late rescue 10": late_rescue(10, at=4),
     "tied 6": tied(6, first=1, second=4),
+    "tied 6, matches .9": tied(6, first=1, second=4, match=0.9),
     "doomed 5": doomed(5),
     "gradual 8": gradual(8),
     "missing 5%": losing_calls(pivotal(6, at=3), missing=0.05),

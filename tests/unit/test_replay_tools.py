@@ -131,9 +131,11 @@ def test_a_tool_says_what_it_does_to_the_world(effect):
         butfor.tool(effect=effect)
 
 
-def test_a_tool_without_effect_is_refused_by_the_signature():
-    with pytest.raises(TypeError, match="effect"):
-        butfor.tool()  # type: ignore[call-arg]
+def test_a_tool_without_effect_is_refused_with_the_same_sentence():
+    with pytest.raises(InputError, match="one of none, read, write, and has to be given"):
+        butfor.tool()
+    with pytest.raises(InputError, match="has to be given"):
+        butfor.tool(len)
 
 
 def test_a_simulator_lacking_a_method_is_refused():

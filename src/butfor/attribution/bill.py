@@ -18,27 +18,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """The price before spending, from the recorded run.
+    """The most that something will cost, from the recorded run, before anything is spent.
 
     Attributes:
-        rollouts: At most this many.
+        rollouts: At most this many; None for a method that buys until its answer stands, whose limit is policy calls.
         policy_calls: If every rollout is as long as the recording.
         tokens: Likewise; None where the recording does not show token counts.
         money: Likewise; None without prices.
     """
 
-    rollouts: int
+    rollouts: int | None
     policy_calls: int
     tokens: int | None
     money: float | None
 
     def __str__(self) -> str:
-        parts = [f"at most {self.rollouts} rollouts, about {self.policy_calls} policy calls"]
+        calls = f"about {self.policy_calls} policy calls"
+        parts = [f"at most {calls}" if self.rollouts is None else f"at most {self.rollouts} rollouts, {calls}"]
         if self.tokens is not None:
             parts.append(f"{self.tokens} tokens")
         if self.money is not None:
             parts.append(f"{self.money:.2f} in money")
-        return ", ".join(parts)
+        return ", ".join(parts) + ("; it stops as soon as its answer stands" if self.rollouts is None else "")
 
 
 @dataclass(frozen=True, kw_only=True)

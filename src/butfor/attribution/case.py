@@ -51,6 +51,27 @@ class Question:
     concurrency: int = 8
     time_limit: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return what was given, under the names of the command line's options; concurrency changes no answer."""
+        budget, prices = self.budget, self.budget.prices
+        options = {
+            "agent": self.agent,
+            "outcome": self.outcome,
+            "max_rollouts": budget.rollouts,
+            "max_calls": budget.policy_calls,
+            "max_tokens": budget.tokens,
+            "max_money": budget.money,
+            "max_seconds": budget.seconds,
+            "prices": None if prices is None else [prices.prompt, prices.completion],
+            "time_limit": self.time_limit,
+            "allow_write": sorted(self.tools.allow_write),
+            "live_reads": self.tools.live_reads_after_write,
+            "simulators": sorted(self.tools.simulators),
+        }
+        return {
+            name: value for name, value in options.items() if value is not None and value != [] and value is not False
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
@@ -95,7 +116,9 @@ def open_case(
     run.overall_grade.require(Replayability.APPROXIMATE, verb="attribution", where=f"run {run.run_id}")
     journal = load_journal(store, run.run_id)
     spec = _spec(store, run.run_id)
-    agent = find_agent(_needed(question.agent or spec.get("agent"), "agent", "--agent module:function"))
+    agent = find_agent(
+        _needed(question.agent or spec.get("agent") or run.provenance.agent, "agent", "--agent module:function")
+    )
     score = find_outcome(_needed(question.outcome or spec.get("outcome"), "outcome", "--outcome RULE"))
     notes = [*run.overall_grade.missing, *_check_replay(journal, agent)]
     seen = score.of(factual_trajectory(journal))

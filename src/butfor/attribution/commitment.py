@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from butfor.attribution.elimination import Capital, Statements, Table, neighbours
+from butfor.attribution.batches import Statements, Table
+from butfor.attribution.elimination import Capital, arms_of, neighbours
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from butfor.attribution.elimination import Batch
+    from butfor.attribution.batches import Entered
     from butfor.confidence import Estimate
 
 
@@ -28,10 +31,10 @@ class Commitment:
         # Entry c + 1 is commit point c; entry 0 is "there is none".
         self._capital = Capital(steps + 1)
 
-    def enter(self, batch: Batch, guesses: NDArray[np.float64]) -> None:
+    def enter(self, batch: Sequence[Entered], guesses: NDArray[np.float64]) -> None:
         """Bet with one complete batch; `guesses` are v̂ from earlier batches, shape (steps + 1,)."""
         table = Table.of(batch, guesses)
-        drawn = [arm for arm in sorted(batch.low) if arm < self.steps]
+        drawn = arms_of(batch, self.steps)
         below = self._below(table, drawn)
         # A draw below y − δ at step j speaks against every c < j, and against "there is none".
         from_here = np.cumsum(below[::-1])[::-1]
@@ -46,7 +49,7 @@ class Commitment:
         gain = np.zeros(self.steps + 1)
         arms = np.array(drawn, dtype=np.int64)[:, None]
         limit = np.full(len(drawn), self.margin - self.factual.lower)
-        gain[drawn] = table.gain(Statements(arms=arms, coefficients=np.full(arms.shape, -1.0), limit=limit))
+        gain[drawn] = table.gain_of_own(Statements(arms=arms, coefficients=np.full(arms.shape, -1.0), limit=limit))
         return gain
 
     def _above(self, table: Table, drawn: list[int]) -> NDArray[np.float64]:
@@ -58,4 +61,4 @@ class Commitment:
             coefficients=np.where(lower >= 0, 1.0, 0.0)[:, None],
             limit=self.factual.upper - self.margin + (self.max_help or 0.0) * distance,
         )
-        return table.gain(statements)
+        return table.gain_of_own(statements)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor import canonical
 from butfor.attribution.answers import AnswerKind
-from butfor.attribution.bill import Bill, Quote, bill, quote
+from butfor.attribution.bill import Bill, bill
 from butfor.attribution.case import Case, listed
 from butfor.attribution.sampling import Arm, Coalition, Draw, DrawResult, Proposal, ResampleFrom, Sampler
 from butfor.errors import BudgetStop, InputError, TransportFault
 from butfor.replay import Intervention, Job, Rollout, Rollouts, do, factual_trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from butfor.canonical import Json
     from butfor.replay import Journal
@@ -103,7 +103,6 @@ def drive_method(
     method: str,
     settings: Mapping[str, Any],
     proposals: Mapping[int, Sequence[Json]] = NO_PROPOSALS,
-    announce: Callable[[Quote], None] | None = None,
 ) -> Attribution:
     """Execute a method to its end, or to where the budget or Ctrl-C stops it, and store its answer.
 
@@ -113,13 +112,10 @@ def drive_method(
         method: Its name.
         settings: What it was asked with; stored with the answer.
         proposals: Step to the actions that its `Proposal` arms stand for.
-        announce: Told the price before anything is spent.
     """
     start = time.monotonic()
     buyer = _Buyer(case, proposals)
     batch = sampler.propose()
-    if announce is not None:
-        announce(quote(batch, case.journal, case.rollouts.meter.budget.prices))
     while batch:
         results = buyer.buy(batch)
         sampler.enter(results)
@@ -169,8 +165,7 @@ class _Buyer:
 
     def buy(self, batch: tuple[Draw, ...]) -> list[DrawResult]:
         """Execute a batch; a shorter list is the prefix that was finished."""
-        steps = len(self._case.journal.steps)
-        judged = [draw for draw in batch if isinstance(draw.arm, ResampleFrom) and draw.arm.step == steps]
+        judged = [draw for draw in batch if self._decides_nothing(draw.arm)]
         jobs = [self._job(draw) for draw in batch if draw not in judged]
         finished = self._case.rollouts.run(jobs)
         results: list[DrawResult] = []
@@ -193,7 +188,7 @@ class _Buyer:
         alike = [
             arm.replace("resample:", "step ")
             for arm, tails in self._tails.items()
-            if len(tails) > 1 and len(set(tails)) == 1
+            if arm.startswith("resample:") and len(tails) > 1 and len(set(tails)) == 1
         ]
         if not alike:
             return []
@@ -209,6 +204,10 @@ class _Buyer:
         # A proposal is known by its action: another list of proposals must not find the draws of this one.
         arm = f"do:{intervention}" if isinstance(draw.arm, Proposal) else draw.arm.key
         return Job(intervention=intervention, arm=arm, ordinal=draw.ordinal)
+
+    def _decides_nothing(self, arm: Arm) -> bool:
+        steps = range(len(self._case.journal.steps))
+        return arm in (ResampleFrom(step=len(steps)), Coalition(held=frozenset(steps)))
 
     def _is_divergence(self, rollout: Rollout) -> bool:
         if rollout.status == "diverged":

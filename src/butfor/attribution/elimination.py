@@ -16,53 +16,23 @@ Bounds on a step's blame come from its own v(k) and v(k+1): an arm that was not 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from butfor.confidence import bets_against, log_gain
+from butfor.attribution.batches import Statements, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
+    from butfor.attribution.batches import Entered
     from butfor.confidence import Estimate
 
 # Share of α that the set of steps gets; the two answers that end a search without a step share the rest.
 SET_SHARE = 0.8
 OTHER_SHARE = 0.1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Batch:
-    """The draws of one batch.
-
-    Attributes:
-        low: Arm to its outcomes with missing ones as 0, each of the same or different length ≥ 1.
-        high: The same with missing ones as 1.
-    """
-
-    low: Mapping[int, NDArray[np.float64]]
-    high: Mapping[int, NDArray[np.float64]]
-
-    @classmethod
-    def of(cls, outcomes: Mapping[int, Sequence[float | None]]) -> Batch:
-        """Gather outcomes by arm; None is missing."""
-        return cls(
-            low={arm: np.array([0.0 if y is None else y for y in ys]) for arm, ys in outcomes.items()},
-            high={arm: np.array([1.0 if y is None else y for y in ys]) for arm, ys in outcomes.items()},
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Statements:
-    """Σ_a c_a·w_a ≤ t, one row a statement; arms that a row does not use have c = 0."""
-
-    arms: NDArray[np.int64]
-    coefficients: NDArray[np.float64]
-    limit: NDArray[np.float64]
 
 
 class Elimination:
@@ -91,23 +61,23 @@ class Elimination:
         self._decisive = Capital(steps)
         self._rescued = Capital(1)
 
-    def enter(self, batch: Batch, guesses: NDArray[np.float64], leader: int | None) -> None:
+    def enter(self, batch: Sequence[Entered], guesses: NDArray[np.float64], leader: int | None) -> None:
         """Bet with one complete batch.
 
         Args:
-            batch: Draws of the arms of this batch.
+            batch: The rollouts of this batch.
             guesses: v̂ from earlier batches, shape (steps + 1,).
             leader: The step to compare with; its two arms must be in the batch (arm n never needs to be).
         """
         table = Table.of(batch, guesses)
-        drawn = [arm for arm in sorted(batch.low) if arm < self.steps]
+        drawn = arms_of(batch, self.steps)
         lower, upper, slack = neighbours(drawn, steps=self.steps, max_help=self.max_help)
         if leader is not None:
             gain = table.gain(self._comparison(leader, lower, upper, slack))
             gain[leader] = 0.0
             self._largest.add(gain)
         self._decisive.add(table.gain(self._at_least(self.decisive_margin, lower, upper, slack)))
-        if 0 in batch.low:
+        if 0 in drawn:
             limit = self.factual.upper - self.margin
             self._rescued.add(
                 table.gain(Statements(arms=np.array([[0]]), coefficients=np.array([[1.0]]), limit=np.array([limit])))
@@ -116,6 +86,10 @@ class Elimination:
     def candidates(self, alpha: float) -> list[int]:
         """List the steps that may still be decisive."""
         return self._largest.alive(SET_SHARE * alpha)
+
+    def capital(self, step: int) -> float:
+        """Return the log capital against *step has the largest blame*."""
+        return float(self._largest.log[step])
 
     def none_decisive(self, alpha: float) -> bool:
         """Tell whether the largest blame is shown to be below δ_d.
@@ -159,6 +133,11 @@ class Elimination:
         limit = limit - np.where(absent & (coefficients < 0), coefficients, 0.0).sum(axis=1)
         out = final | absent
         return Statements(arms=np.where(out, 0, arms), coefficients=np.where(out, 0.0, coefficients), limit=limit)
+
+
+def arms_of(batch: Sequence[Entered], steps: int) -> list[int]:
+    """List the arms below n that a batch bought rollouts for, ascending."""
+    return sorted({entered.arm for entered in batch if entered.arm < steps})
 
 
 def neighbours(
@@ -215,33 +194,3 @@ class Capital:
     def alive(self, alpha: float) -> list[int]:
         """List the statements whose capital never reached 1/alpha."""
         return [int(i) for i in np.flatnonzero(self.peak < math.log(1.0 / alpha))]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A batch as padded arrays over all arms: padding sits at the centre of every bet, so that it gains nothing."""
-
-    counts: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    guesses: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, batch: Batch, guesses: NDArray[np.float64]) -> Table:
-        """Lay out a batch."""
-        longest = max((ys.size for ys in batch.low.values()), default=0)
-        counts = np.zeros(guesses.size)
-        low = np.full((guesses.size, longest), np.nan)
-        high = low.copy()
-        for arm, ys in batch.low.items():
-            counts[arm], low[arm, : ys.size], high[arm, : ys.size] = ys.size, ys, batch.high[arm]
-        return cls(counts=counts, low=low, high=high, guesses=guesses)
-
-    def gain(self, statements: Statements) -> NDArray[np.float64]:
-        """Return the log factor by which the batch multiplies the capital against each statement."""
-        arms, used = statements.arms, statements.coefficients != 0
-        draws = np.where(used, self.counts[arms], 1.0)
-        bets, centres = bets_against(self.guesses[arms], statements.coefficients, draws, statements.limit)
-        low = np.where(np.isnan(self.low[arms]), centres[:, :, None], self.low[arms])
-        high = np.where(np.isnan(self.high[arms]), centres[:, :, None], self.high[arms])
-        return log_gain(bets, centres, low, high)

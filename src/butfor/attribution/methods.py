@@ -9,6 +9,7 @@ from butfor.attribution.case import Case, Question, open_case
 from butfor.attribution.drive import Attribution, drive_method
 from butfor.attribution.margins import Margins
 from butfor.attribution.profile import DRAWS, ProfileSampler
+from butfor.attribution.quotes import quote_method
 from butfor.attribution.responsibility import ResponsibilitySampler
 from butfor.attribution.search import SearchSampler
 from butfor.attribution.shapley import MOST_POOLED_STEPS, PooledShapley
@@ -51,7 +52,7 @@ class Ask:
             **self.margins.to_json(),
             "max_help": self.max_help,
             "rollouts": self.rollouts,
-            "proposals": {str(step): len(actions) for step, actions in self.proposals.items()},
+            "proposals": {str(step): list(actions) for step, actions in self.proposals.items()},
             "seed": self.seed,
         }
 
@@ -75,7 +76,7 @@ def _shapley(case: Case, ask: Ask) -> Sampler[Any]:
 
 
 def _published_shapley(case: Case, ask: Ask) -> Sampler[Any]:
-    orders = max(2, ask.rollouts // (case.steps + 1) // 2 * 2)
+    orders = max(2, ask.rollouts // (2 * (case.steps + 1)))  # each order is walked forwards and backwards
     return PublishedShapley(steps=case.steps, orders=orders, alpha=ask.margins.alpha, seed=ask.seed)
 
 
@@ -126,9 +127,10 @@ def attribute_run(
     """
     if method not in METHODS:
         raise NotFound(f"there is no method {method!r}", fix=f"choose one of {', '.join(METHODS)}")
-    case = open_case(run_id, store=store, question=question or Question(), progress=progress)
-    chosen = ask or Ask()
+    asked, chosen = question or Question(), ask or Ask()
+    case = open_case(run_id, store=store, question=asked, progress=progress)
     sampler = METHODS[method](case, chosen)
-    return drive_method(
-        case, sampler, method=method, settings=chosen.to_json(), proposals=chosen.proposals, announce=announce
-    )
+    if announce is not None:
+        announce(quote_method(sampler, case, chosen))
+    settings = chosen.to_json() | {"question": asked.to_json()}
+    return drive_method(case, sampler, method=method, settings=settings, proposals=chosen.proposals)

@@ -9,7 +9,7 @@ import numpy as np
 
 from butfor.attribution.answers import AnswerKind, Role, sentence
 from butfor.attribution.bands import Bands, bands_of, commit_points, role_of
-from butfor.attribution.elimination import OTHER_SHARE, Batch, Elimination, leader_of
+from butfor.attribution.elimination import OTHER_SHARE, Elimination, leader_of
 from butfor.attribution.margins import Margins
 from butfor.attribution.profile_result import Profile, StepProfile
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom, check_results
@@ -128,7 +128,7 @@ def eliminate(
     for start in range(0, rounds - ROUND + 1, ROUND):
         guesses = guesses_before(tally, start, factual)
         leader = leader_of(guesses, arms, range(tally.steps)) if start else None
-        batch = Batch.of({k: tally.arms[k].own[start : start + ROUND] for k in arms})
+        batch = [entered for k in arms for entered in tally.own(k, start, start + ROUND)]
         elimination.enter(batch, guesses, leader)
         yield start + ROUND, elimination
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from butfor.attribution.answers import AnswerKind, sentence
 from butfor.attribution.bands import Bands, bands_of
+from butfor.attribution.batches import Entered
 from butfor.attribution.commitment import Commitment
-from butfor.attribution.elimination import Batch, Elimination
+from butfor.attribution.elimination import Elimination
 from butfor.attribution.margins import Margins
 from butfor.attribution.plans import Allocation, EveryStep, Halving, Plan, Standing, look_at_the_start
 from butfor.attribution.profile import DRAWS, NONE, factual_outcome, leading_steps, step_profiles
@@ -204,11 +205,12 @@ class SearchSampler:
         results: Sequence[DrawResult],
         guesses: NDArray[np.float64],
     ) -> None:
-        outcomes: dict[int, list[float | None]] = {}
+        batch = []
         for draw, result in zip(draws, results, strict=True):
             assert isinstance(draw.arm, ResampleFrom)
-            outcomes.setdefault(draw.arm.step, []).append(result.outcome)
-        batch = Batch.of(outcomes)
+            step = draw.arm.step
+            held = step if result.held_until is None else result.held_until
+            batch.append(Entered(arm=step, outcome=result.outcome, held_until=held))
         self._elimination.enter(batch, guesses, self._allocation.leader)
         self._commitment.enter(batch, guesses)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from butfor.attribution.batches import Entered
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom
-from butfor.confidence import Interval, bounded_mean, bounded_sequence, clopper_pearson, guess
+from butfor.confidence import Interval, betting_interval, bounded_mean, bounded_sequence, clopper_pearson, guess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,8 @@ class ArmTally:
 
     Attributes:
         own: Outcomes of the rollouts bought for this arm, in allocation order; None where missing.
-        every: The same with those of rollouts that were bought for an earlier arm and came out factual up to here.
+        held: Of each own rollout, the last arm up to which it came out factual.
+        every: Own outcomes together with those of rollouts bought for an earlier arm that came out factual up to here.
         total: Sum of the own outcomes.
         missing: Own rollouts without an outcome.
         matches: Own rollouts whose step-k action equals the factual one.
@@ -32,6 +34,7 @@ class ArmTally:
     """
 
     own: list[float | None] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
     total: float = 0.0
     missing: int = 0
     every: list[float | None] = field(default_factory=list)
@@ -54,8 +57,8 @@ class Tally:
     """The draws of all arms of a run with `steps` steps, entered in allocation order.
 
     A rollout enters each arm's estimate at most once: its own arm's, and v(j) of every later step up to which it came
-    out factual. Two arms may so share a rollout; bounds on each arm hold by themselves, and statements about several
-    arms are drawn from their bounds together or from own draws alone.
+    out factual. Two arms may so share a rollout; bounds on each arm hold by themselves, and a statement about several
+    arms counts each rollout for one of them (`batches`).
     """
 
     def __init__(self, steps: int) -> None:
@@ -64,6 +67,8 @@ class Tally:
         self.rollouts = 0
         self.policy_calls = 0
         self.unsupported: Counter[str] = Counter()
+        # One graded outcome anywhere shows that the outcome is graded in every arm.
+        self.graded = False
 
     def enter(self, draws: Sequence[Draw], results: Sequence[DrawResult]) -> None:
         """Add results of prefix arms, one for each draw, in allocation order."""
@@ -74,8 +79,10 @@ class Tally:
     def _enter_one(self, step: int, result: DrawResult) -> None:
         arm = self.arms[step]
         arm.own.append(result.outcome)
+        arm.held.append(step if result.held_until is None else result.held_until)
         arm.every.append(result.outcome)
         arm.total += result.outcome or 0.0
+        self.graded |= result.outcome not in (None, 0.0, 1.0)
         arm.missing += result.outcome is None
         if result.matched is not None:
             arm.compared += 1
@@ -87,6 +94,14 @@ class Tally:
             self.arms[later].every.append(result.outcome)
         self.rollouts += 1
         self.policy_calls += result.policy_calls
+
+    def own(self, step: int, start: int, stop: int) -> list[Entered]:
+        """Return own rollouts number start … stop − 1 of an arm."""
+        arm = self.arms[step]
+        return [
+            Entered(arm=step, outcome=y, held_until=held)
+            for y, held in zip(arm.own[start:stop], arm.held[start:stop], strict=True)
+        ]
 
     def drawn(self) -> NDArray[np.float64]:
         """Count own draws with an outcome, shape (steps + 1,)."""
@@ -106,13 +121,13 @@ class Tally:
 
     def mean_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) for a number of draws that was fixed beforehand."""
-        arm = self.arms[step]
-        return bounded_mean(arm.every, alpha=alpha)
+        bound = betting_interval if self.graded else bounded_mean
+        return bound(self.arms[step].every, alpha=alpha)
 
     def mean_sequence(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) whatever made the drawing stop."""
-        arm = self.arms[step]
-        return bounded_sequence(arm.every, alpha=alpha)
+        bound = betting_interval if self.graded else bounded_sequence
+        return bound(self.arms[step].every, alpha=alpha)
 
     def match_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound the probability that step `step`, decided again from its factual state, comes out the same."""

@@ -16,6 +16,7 @@ from butfor.identification import (
     Proof,
     check,
     evaluate,
+    find_instruments,
     identify,
     minimal_adjustment,
 )
@@ -51,6 +52,12 @@ def wrong(case: Case, answer: dict[str, Any], *, seed: int) -> str | None:
         proof = Proof(graph=case.graph.digest, query=case.query, argument=argument)
         if not check(case.graph, case.query, proof).ok:
             return f"invalid {argument.kind}"
+    if "instruments" in answer:
+        # Given some conditioning set or none: an instrument is not charged for the set that it was named without.
+        proofs = find_instruments(case.graph, case.query, assumption="linear_effect")
+        valid = {proof.argument.instrument for proof in proofs if isinstance(proof.argument, Instrument)}
+        if not valid.issuperset(answer["instruments"]):
+            return "invalid instrument"
     return _wrong_formula(case, answer, seed) if "nodes" in answer else None
 
 
@@ -60,8 +67,8 @@ def _has_set(case: Case) -> bool:
     return proof is not None and isinstance(proof.argument, Adjustment)
 
 
-def _sets(case: Case, answer: dict[str, Any]) -> list[Adjustment | FrontDoor | Instrument]:
-    found: list[Adjustment | FrontDoor | Instrument] = []
+def _sets(case: Case, answer: dict[str, Any]) -> list[Adjustment | FrontDoor]:
+    found: list[Adjustment | FrontDoor] = []
     names, acting = set(case.graph.names), case.query.treatments
     for kind, make in (("adjust_for", "adjust_for"), ("mediators", "mediators")):
         if kind in answer:
@@ -73,9 +80,6 @@ def _sets(case: Case, answer: dict[str, Any]) -> list[Adjustment | FrontDoor | I
                 if make == "adjust_for"
                 else FrontDoor(acting=acting, mediators=chosen)
             )
-    for name in answer.get("instruments", ()):
-        known = name if name in names else case.query.outcomes[0]
-        found.append(Instrument(instrument=known, adjust_for=(), assumption="linear_effect"))
     return found
 
 

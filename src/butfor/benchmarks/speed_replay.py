@@ -1,12 +1,13 @@
 """`speed --room replay`: what the engine adds to an agent's own work, beside the anchor package.
 
-The work is the same everywhere: an agent of n steps around a trivial model. Its own cost is measured without a session
-and taken off; what remains is the engine's, one store commit per rollout included. Times are CPU time of the process,
-the median of interleaved rounds.
+The work is the same everywhere: an agent of n steps around a trivial model. Its own cost, with the model not wrapped at
+all, is measured and taken off; what remains is the engine's, one store commit per rollout included. Times are CPU time
+of the process, the median of interleaved rounds.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import statistics
 import tempfile
@@ -38,11 +39,11 @@ def trivial(messages: list[dict[str, str]]) -> str:
     return "go on"
 
 
-def constant(task: int) -> int:
+def constant(task: int, model: Callable[..., str] = trivial) -> int:
     """Send a request of constant size at each of n steps."""
     messages = [{"role": "user", "content": "x" * 60}]
     for _ in range(task):
-        trivial(messages=messages)
+        model(messages=messages)
     return task
 
 
@@ -51,11 +52,11 @@ async def constant_async(task: int) -> int:
     return constant(task)
 
 
-def full_history(task: int) -> int:
+def full_history(task: int, model: Callable[..., str] = trivial) -> int:
     """Send a history that grows by two messages at each of n steps."""
     messages = [{"role": "user", "content": "x" * 200}]
     for step in range(task):
-        answer = trivial(messages=messages)
+        answer = model(messages=messages)
         messages = [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": f"{step} " * 40}]
     return task
 
@@ -102,22 +103,23 @@ def speed(settings: Settings) -> Report:
         checks=checks,
         notes=[
             "ours: every row but the last; nothing here is a published figure",
-            "all steps are live (resample(0)); the agent's own CPU time without a session is taken off",
+            "all steps are live (resample(0)); the agent's own CPU time around the bare model is taken off",
             *([] if "us_per_step" in peer else [f"{PEER} was not run: {peer['status']}"]),
         ],
     )
 
 
-def _overhead(agent: Callable[..., Any], bare: Callable[[int], int], store: Store, rounds: int) -> float:
+def _overhead(agent: Callable[..., Any], bare: Callable[..., int], store: Store, rounds: int) -> float:
     """Median microseconds of CPU per step beyond the agent's own."""
     score = Score(name="none", function=lambda trajectory: 0.0)
     run_id = record_run(agent, STEPS, store=store, score=score, verify=False).run.run_id
     rollouts = Rollouts(run_id, store, agent=wrap_agent(agent), score=score)
+    unwrapped = inspect.unwrap(trivial)
     samples = []
     for number in range(rounds + 1):
         start = time.process_time()
         for _ in range(ROLLOUTS):
-            bare(STEPS)
+            bare(STEPS, unwrapped)
         own = time.process_time() - start
         start = time.process_time()
         jobs = [Job(intervention=do.resample(0), arm=f"round {number}", ordinal=i) for i in range(ROLLOUTS)]

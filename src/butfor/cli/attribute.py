@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,16 +15,31 @@ from butfor.errors import InputError
 if TYPE_CHECKING:
     from butfor.attribution import Quote
 
+_METHODS = "search, profile, shapley, shapley-published or responsibility"
+_DRAWS = "profile: rollouts of each step; responsibility: of the best proposal and of deciding again"
+
 
 @click.command("attribute")
 @click.argument("run")
-@click.option("--method", default="search", show_default=True, help="search, profile, shapley, responsibility")
-@click.option("--draws", type=click.IntRange(1), default=64, show_default=True, help="profile: rollouts of each step")
+@click.option(
+    "--method",
+    default="search",
+    show_default=True,
+    help="search, profile, shapley, shapley-published or responsibility",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="profile, responsibility: rollouts of each arm",
+)
 @click.option("--max-help", type=float, help="search: assume that no step helps by more than this (η)")
 @click.option("--rollouts", type=click.IntRange(2), default=2048, show_default=True, help="shapley: rollouts in all")
+@click.option("--seed", type=int, default=0, show_default=True, help="shapley: of the orders in which steps are held")
 @click.option("--proposals", type=click.Path(dir_okay=False), help='responsibility: JSON file {"step": [actions]}')
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="error level of the whole answer")
-@click.option("--margin", type=float, default=0.10, show_default=True, help="δ of the commit point")
+@options.level("--alpha", 0.05, "error level of the whole answer")
+@options.level("--margin", 0.10, "δ of the commit point")
 @options.agent
 @options.outcome
 @options.budgeted
@@ -34,6 +50,7 @@ def command(
     draws: int,
     max_help: float | None,
     rollouts: int,
+    seed: int,
     proposals: str | None,
     alpha: float,
     margin: float,
@@ -46,16 +63,16 @@ def command(
     """
     from butfor.attribution import Ask, Margins, NotReplayable, attribute_run
     from butfor.report import gather_report, print_terminal
-    from butfor.store import Store
 
     ask = Ask(
         draws=draws,
         margins=Margins(alpha=alpha, commit=margin),
         max_help=max_help,
         rollouts=rollouts,
+        seed=seed,
         proposals=_read_proposals(proposals),
     )
-    with Store.open() as store, progress.shown("rollouts") as bar:
+    with options.open_store() as store, progress.shown("rollouts") as bar:
         attribution = attribute_run(
             run,
             store=store,
@@ -65,7 +82,7 @@ def command(
             announce=_announce,
             progress=bar,
         )
-        data = gather_report(store, attribution.run_id)
+        data = gather_report(store, attribution.run_id, result_id=attribution.result_id)
     if as_json:
         click.echo(json.dumps(attribution.to_json(), indent=2, ensure_ascii=False))
     else:
@@ -81,9 +98,13 @@ def _read_proposals(name: str | None) -> dict[int, list[Any]]:
         return {}
     document = options.read_input(name)
     if not isinstance(document, dict) or not all(
-        key.isdigit() and isinstance(actions, list) for key, actions in document.items()
+        re.fullmatch("[0-9]{1,9}", key) and isinstance(actions, list) and actions for key, actions in document.items()
     ):
-        raise InputError("the proposals are not an object of lists by step", where=name, fix='write {"2": ["..."]}')
+        raise InputError(
+            "the proposals are not an object of one or more actions by step",
+            where=name,
+            fix='write {"2": ["what to answer instead"]}',
+        )
     return {int(key): actions for key, actions in document.items()}
 
 

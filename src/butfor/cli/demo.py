@@ -15,7 +15,11 @@ from butfor.cli import options, progress
 @click.option("--seed", type=int, default=1, show_default=True, help="of the first conversation")
 @click.option("--draws", type=click.IntRange(1), default=64, show_default=True, help="rollouts of each step")
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("butfor-demo.html"), show_default=True
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("butfor-demo.html"),
+    show_default=True,
+    help="the report's file",
 )
 @options.as_json
 def command(seed: int, draws: int, out: Path, as_json: bool) -> int:
@@ -44,7 +48,6 @@ def command(seed: int, draws: int, out: Path, as_json: bool) -> int:
         click.echo(json.dumps(story.attribution.to_json() | {"report": str(story.report)}, indent=2))
         return 0
     print_terminal(story.data, console)
-    console.print(f"bill: {story.attribution.bill}")
     console.print(f"report: {story.report}")
     console.print(f"next: butfor replay {story.run_id} --do 'resample(1)' -n 40")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import secrets
 import sys
@@ -12,25 +13,16 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from butfor.cli import options
+from butfor.cli.import_report import document, tell, tell_replayable
 from butfor.cli.progress import shown
 from butfor.errors import ButforError, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from butfor.importers import Import, ImportReport, Opening
-    from butfor.replay.imported import Replayable
     from butfor.runs import Run
     from butfor.store import Store
-
-_LISTED = 8
-_HINTS = {
-    "request.messages: content was not captured": "turn on message capture in the instrumentation "
-    "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY) and record again",
-    "request: no span of the model call": "instrument the model client too, not only the agent framework",
-    "tools: no": 'give the tool definitions for replays: --defaults FILE with {"tools": [...]}',
-    "request.system": "the system prompt is not in this format; record the run with butfor to replay it",
-}
 
 
 @click.command("import")
@@ -73,10 +65,11 @@ def command(
     opening = _opening(redact or bool(rules) or redaction_key is not None, rules, keep, redaction_key)
     reports: list[ImportReport] = []
     failures: list[ButforError] = []
-    with _sink(out, written_as, rehearsal) as (save, ids), shown("steps read") as progress:
+    with _sink(out, written_as, rehearsal) as (save, ids), shown("MiB read") as bar:
+        opening = dataclasses.replace(opening, progress=_MebiBytes(bar))
         for source in _sources(paths):
             try:
-                reports.append(_import(source, format_name, opening, save, progress))
+                reports.append(_import(source, format_name, opening, save))
             except ButforError as error:
                 if len(paths) == 1 and not Path(paths[0]).is_dir():
                     raise
@@ -84,9 +77,9 @@ def command(
     if not reports:
         raise failures[0] if failures else InputError("there is no file to import", where=", ".join(paths))
     if as_json:
-        click.echo(json.dumps(_document(reports, failures, ids), indent=2), err=out == "-")
+        click.echo(json.dumps(document(reports, failures, ids), indent=2), err=out == "-")
     else:
-        _tell(reports, failures, ids, stored=out is None, rehearsed=rehearsal is not None)
+        tell(reports, failures, ids, stored=out is None, rehearsed=rehearsal is not None)
     return 0
 
 
@@ -124,15 +117,25 @@ def _import(
     format_name: str | None,
     opening: Opening,
     save: Callable[[Run], None],
-    progress: Callable[[int, int], None],
 ) -> ImportReport:
     imported = _open(source, format_name, opening)
-    steps = 0
     for run in imported.runs:
         save(run)
-        steps += len(run.steps)
-        progress(steps, steps)
     return imported.report()
+
+
+class _MebiBytes:
+    """Shows how much was read; formats whose lines may stand anywhere are read twice, so there is no total."""
+
+    def __init__(self, bar: Callable[[int, int], None]) -> None:
+        self._bar = bar
+        self._bytes = 0
+
+    def __call__(self, count: int) -> None:
+        before = self._bytes >> 20
+        self._bytes += count
+        if self._bytes >> 20 != before:
+            self._bar(self._bytes >> 20, self._bytes >> 20)
 
 
 class _sink:  # noqa: N801  a context manager that reads as a function
@@ -186,7 +189,7 @@ class _sink:  # noqa: N801  a context manager that reads as a function
             self._ids.append(save(run, self._store))
             return
         self._ids.append(made.run.run_id)
-        _tell_replayable(made)
+        tell_replayable(made)
 
 
 def _rehearsal(given: dict[str, Any]) -> dict[str, Any] | None:
@@ -210,17 +213,6 @@ def _pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     if wrong:
         raise InputError(f"{option} {wrong[0]!r} is not NAME=VALUE")
     return {name: value for name, _, value in split}
-
-
-def _tell_replayable(made: Replayable) -> None:
-    click.echo(
-        f"{made.run.run_id}: replayable, {made.steps} decisions and {made.answers} recorded tool results", err=True
-    )
-    if made.unanswered:
-        names = ", ".join(made.unanswered)
-        click.echo(f"  other calls of these are unsupported without a simulator or --tool: {names}", err=True)
-    for difference in made.differences:
-        click.echo(f"  the replay differs: {difference}", err=True)
 
 
 def save(run: Run, store: Store) -> str:
@@ -255,61 +247,3 @@ def _content(run: Run) -> str:
     )
     provenance = run.provenance.model_copy(update={"file": None, "digest": None})
     return runs.to_text(run.model_copy(update={"steps": steps, "provenance": provenance}))
-
-
-def _document(reports: Sequence[ImportReport], failures: Sequence[ButforError], ids: Sequence[str]) -> object:
-    return {
-        "files": [report.to_json() for report in reports],
-        "not_imported": [str(error) for error in failures],
-        "run_ids": list(ids),
-    }
-
-
-def _tell(
-    reports: Sequence[ImportReport],
-    failures: Sequence[ButforError],
-    ids: Sequence[str],
-    *,
-    stored: bool,
-    rehearsed: bool,
-) -> None:
-    for report in reports:
-        grades = ", ".join(f"{count} {label}" for label, count in report.grades.items())
-        click.echo(f"{report.file}: {report.format}, {report.runs} runs, {report.steps} steps ({grades})", err=True)
-        _list("missing", report.missing)
-        _list("ignored", report.ignored)
-        for problem in report.problems[:_LISTED]:
-            click.echo(f"  not read: {problem}", err=True)
-        if report.problem_count > _LISTED:
-            click.echo(f"  not read: {report.problem_count - _LISTED} more", err=True)
-    for error in failures:
-        click.echo(f"not imported: {error}", err=True)
-    if stored:
-        for run_id in ids[:_LISTED]:
-            click.echo(run_id)
-        if len(ids) > _LISTED:
-            click.echo(f"… {len(ids) - _LISTED} more: butfor runs", err=True)
-    _advise(reports, ids, stored=stored, rehearsed=rehearsed)
-
-
-def _list(word: str, counts: Mapping[str, int]) -> None:
-    for name, count in list(counts.items())[:_LISTED]:
-        click.echo(f"  {word}: {name} (×{count})", err=True)
-    if len(counts) > _LISTED:
-        click.echo(f"  {word}: {len(counts) - _LISTED} more (--json lists them)", err=True)
-
-
-def _advise(reports: Sequence[ImportReport], ids: Sequence[str], *, stored: bool, rehearsed: bool) -> None:
-    """Say what to do next."""
-    replayable = any(report.grades.get("exact") or report.grades.get("approximate") for report in reports)
-    if stored and replayable and rehearsed and ids:
-        click.echo(f"next: butfor attribute {ids[0]} --outcome RULE", err=True)
-    elif stored and replayable and ids:
-        again = f"butfor import {reports[0].file} --policy MODULE:FUNCTION"
-        click.echo(f"next: to find the step that caused a failure, make the run replayable: {again}", err=True)
-    elif not replayable:
-        click.echo("next: these steps can be read, not replayed; see what is missing", err=True)
-    missing = [name for report in reports for name in report.missing]
-    for start, hint in _HINTS.items():
-        if any(name.startswith(start) for name in missing):
-            click.echo(f"hint: {hint}", err=True)

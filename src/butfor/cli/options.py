@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,29 @@ if TYPE_CHECKING:
 
     from butfor.attribution import Question
     from butfor.canonical import Json
+    from butfor.store import Store
+
+
+def share(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """Refuse what is not between 0 and 1, under the option's own name."""
+    del context
+    if value is not None and not 0.0 < value < 1.0:
+        raise InputError(f"{parameter.opts[0]} {value:g} is not between 0 and 1", fix="choose a share such as 0.05")
+    return value
+
+
+def positive(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """Refuse what is not a positive number, under the option's own name."""
+    del context
+    if value is not None and not 0.0 < value < math.inf:
+        raise InputError(f"{parameter.opts[0]} {value:g} leaves no time", fix="give a positive number of seconds")
+    return value
+
+
+def level(name: str, default: float, words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an option that takes a share."""
+    return click.option(name, type=float, default=default, show_default=True, callback=share, help=words)
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="print the answer as JSON")
 agent = click.option("--agent", metavar="MODULE:FUNCTION", help="the agent; the recorded one by default")
@@ -39,12 +63,35 @@ _BUDGET = [
     click.option("--max-seconds", type=float, help="budget: wall time"),
     click.option("--prices", nargs=2, type=float, metavar="IN OUT", help="money per million tokens, sent and answered"),
     click.option("--concurrency", type=click.IntRange(1), default=8, show_default=True, help="rollouts at once"),
-    click.option("--time-limit", type=float, help="seconds for one rollout"),
+    click.option("--time-limit", type=float, callback=positive, help="seconds for one rollout"),
     click.option(
         "--allow-write", multiple=True, metavar="TOOL", help="let this write tool run LIVE in rollouts (repeatable)"
     ),
     click.option("--live-reads", is_flag=True, help="let read tools run live after a write"),
 ]
+
+
+def open_store() -> Store:
+    """Open the store for a verb that only uses what is in it: none is made.
+
+    Raises:
+        NotFound: There is no store yet.
+    """
+    from butfor.store import Store, home
+
+    if not is_there():
+        raise NotFound(f"there is no store yet ({home().resolve()})", fix=START)
+    return Store.open()
+
+
+def is_there() -> bool:
+    """Whether there is a store at all."""
+    from butfor.store.location import FILE_NAME, home
+
+    return (home() / FILE_NAME).exists()
+
+
+START = "record a run first (butfor record --agent module:function --input FILE), or set BUTFOR_HOME"
 
 
 def question_of(options: dict[str, Any]) -> Question:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from butfor.cli import options
+
+if TYPE_CHECKING:
+    from butfor.replay import Recorded
 
 
 @click.command("record")
@@ -23,11 +27,12 @@ def command(agent: str, input_name: str, outcome: str | None, verify: bool, ambi
     served from the recording; code outside the boundaries (files, network, globals) runs again then.
     """
     from butfor.outcomes import find_outcome
-    from butfor.replay import record_run
+    from butfor.replay import find_agent, record_run
     from butfor.store import Store
 
-    score = find_outcome(outcome) if outcome else None
+    score = find_outcome(outcome) if outcome is not None else None
     task = options.read_input(input_name)
+    find_agent(agent)
     if verify:
         click.echo("recording; code outside the boundaries will run again to verify (--no-verify skips it)", err=True)
     with Store.open() as store:
@@ -47,12 +52,20 @@ def command(agent: str, input_name: str, outcome: str | None, verify: bool, ambi
         click.echo(json.dumps(document, indent=2))
         return 0
     click.echo(run.run_id)
-    click.echo(f"{len(run.steps)} steps, {recorded.ending.status}, graded {run.overall_grade.level.label}", err=True)
+    steps = "1 step" if len(run.steps) == 1 else f"{len(run.steps)} steps"
+    click.echo(f"{steps}, {recorded.ending.status}, graded {run.overall_grade.level.label}", err=True)
     if recorded.ending.error:
         click.echo(f"the agent raised {recorded.ending.error}", err=True)
     if run.outcome:
         click.echo(f"outcome {run.outcome.value:g} ({run.outcome.rule}; 1 = bad)", err=True)
     for difference in recorded.differences:
         click.echo(f"the replay differs: {difference}", err=True)
-    click.echo(f"next: butfor attribute {run.run_id}", err=True)
+    click.echo(f"next: butfor attribute {run.run_id}{_missing(recorded)}", err=True)
     return 0
+
+
+def _missing(recorded: Recorded) -> str:
+    """Name the option that an attribution of this run cannot do without."""
+    if recorded.run.outcome is not None:
+        return ""
+    return " --outcome 'failed()'" if recorded.ending.error else " --outcome RULE"

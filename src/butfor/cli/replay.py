@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @click.option("--do", "operations", metavar="OPS", help="such as 'resample(3)' or 'observation(2, @new.json)'")
 @click.option("-n", "draws", type=click.IntRange(1), default=1, show_default=True, help="rollouts")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="error level of the interval")
+@options.level("--alpha", 0.05, "error level of the interval")
 @click.option(
     "--fixed-seed", is_flag=True, help="decide every step again with its recorded seed; report the match rate"
 )
@@ -36,9 +36,8 @@ def command(
     """
     from butfor.attribution.case import open_case
     from butfor.replay import do, load_journal, untouched_differences
-    from butfor.store import Store
 
-    with Store.open() as store, progress.shown("rollouts") as bar:
+    with options.open_store() as store, progress.shown("rollouts") as bar:
         case = open_case(run, store=store, question=options.question_of(rest), progress=bar)
         if fixed_seed:
             document = _match_rates(case)

@@ -16,7 +16,7 @@ from butfor.errors import InputError
 @click.command("report")
 @click.argument("run")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="write the HTML page here; - for stdout")
-@click.option("--result", "result_id", metavar="ID", help="which answer; the last profile or search by default")
+@click.option("--result", "result_id", metavar="ID", help="which answer; the last one by default")
 @click.option(
     "--rollout", "rollout_ids", multiple=True, metavar="ID", help="also show this rollout beside the run (repeatable)"
 )
@@ -27,9 +27,8 @@ def command(run: str, out: Path | None, result_id: str | None, rollout_ids: tupl
     With --out the same is written as one HTML file that needs no network and no script.
     """
     from butfor.report import gather_report, print_terminal, render_html
-    from butfor.store import Store
 
-    with Store.open() as store:
+    with options.open_store() as store:
         data = gather_report(store, run, result_id=result_id, rollout_ids=rollout_ids)
     if out is not None and str(out) == "-":
         click.echo(render_html(data))

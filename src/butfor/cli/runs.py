@@ -14,7 +14,7 @@ from rich.text import Text
 
 from butfor.cli import options
 from butfor.report import print_run
-from butfor.report.gathering import commands_of
+from butfor.report.commands import commands_of
 from butfor.report.notes import notes_of
 from butfor.report.visible import one_line, visible
 
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 @options.as_json
 def command(run: str | None, limit: int | None, rollouts: bool, as_json: bool) -> int:
     """List the runs in the store, or show RUN (an id or its beginning): steps, grade, and what is missing."""
-    from butfor.store import Store
-
-    with Store.open() as store:
+    if run is None and not options.is_there():
+        click.echo("[]") if as_json else _console().print(f"no store yet; {options.START}")
+        return 0
+    with options.open_store() as store:
         if run is None:
             listed = store.list_runs(limit)
             click.echo(json.dumps([_row(each) for each in listed], indent=2)) if as_json else _show_list(listed)

@@ -6,11 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from butfor.confidence.bounded import bounded_mean, hoeffding_bentkus
     from butfor.confidence.contrasts import bets_against, guess, log_gain
     from butfor.confidence.differences import difference, newcombe
     from butfor.confidence.estimates import Estimate, Interval, Undefined, interval_from_json, known
     from butfor.confidence.judges import LabelledSet, effect_without_bias, without_bias
-    from butfor.confidence.means import betting_interval, bounded_mean, hoeffding_bentkus
+    from butfor.confidence.means import betting_interval
     from butfor.confidence.multiplicity import bonferroni, closed_e_values, holm
     from butfor.confidence.proportions import clopper_pearson, clopper_pearson_bounds, wilson
     from butfor.confidence.sequences import asymptotic_sequence, bounded_sequence
@@ -48,7 +49,8 @@ __all__ = [
 _HOME = {
     "estimates": ("Estimate", "Interval", "Undefined", "interval_from_json", "known"),
     "proportions": ("clopper_pearson", "clopper_pearson_bounds", "wilson"),
-    "means": ("betting_interval", "bounded_mean", "hoeffding_bentkus"),
+    "means": ("betting_interval",),
+    "bounded": ("bounded_mean", "hoeffding_bentkus"),
     "differences": ("difference", "newcombe"),
     "multiplicity": ("bonferroni", "closed_e_values", "holm"),
     "sequences": ("asymptotic_sequence", "bounded_sequence"),

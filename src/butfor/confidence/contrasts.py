@@ -57,11 +57,13 @@ def bets_against(
         excess = (coefficients * u).sum(axis=1) - limit
         slope = -(coefficients**2 * u * (1 - u) / (draws + theta[:, None] * coefficients * (1 - 2 * u))).sum(axis=1)
         low, high = np.where(excess >= 0, theta, low), np.where(excess < 0, theta, high)
-        newton = theta - excess / np.minimum(slope, -1e-12)
+        # Aimed a little short of the root: the bets below need Σ c·u ≥ t.
+        newton = theta - (excess - CLOSE / 2) / np.minimum(slope, -1e-12)
         middle = np.where(np.isinf(high), 2.0 * low + 1.0, 0.5 * (low + high))
-        theta = np.where((newton > low) & (newton < high), newton, middle)
-        if np.all((excess < CLOSE) & (excess >= 0) | ~contradicted):
+        settled = ~contradicted | ((excess >= 0) & (excess < CLOSE))
+        if settled.all():
             break
+        theta = np.where(settled, theta, np.where((newton > low) & (newton < high), newton, middle))
     # `low` keeps Σ c·u ≥ t, which the argument above needs; the root itself would be rounded to either side.
     theta = np.where(contradicted, low, 0.0)
     return theta[:, None] * ratio, _nearest(v, theta[:, None] * ratio)

@@ -85,7 +85,7 @@ def tell(
             announce=announce,
             progress=progress,
         )
-        data = gather_report(store, recorded.run.run_id)
+        data = gather_report(store, recorded.run.run_id, result_id=attribution.result_id)
         out.write_text(render_html(data), encoding="utf-8")
         return Story(
             run_id=recorded.run.run_id,

@@ -86,6 +86,14 @@ class Graph:
         return int(found)
 
     @property
+    def adjusted(self) -> int:
+        """The bitset of the nodes that must be adjusted for."""
+        found = self.__dict__.get("_adjusted")
+        if found is None:
+            found = self.__dict__["_adjusted"] = self.mask(self.with_role("adjusted"))
+        return int(found)
+
+    @property
     def all(self) -> int:
         """The bitset of every node."""
         return (1 << len(self.names)) - 1

@@ -18,9 +18,12 @@ def ancestors(edges: Edges, seeds: int, within: int) -> int:
     """Return the ancestors of seeds, seeds included, in the subgraph on `within`."""
     parents = edges.parents
     found = todo = seeds & within
-    while todo:
+    # Nodes not yet found that still could be: once none is left the rest of the sweep has nothing to add.
+    left = within & ~found & ((1 << found.bit_length()) - 1)
+    while todo and left:
         i = todo.bit_length() - 1
-        new = parents[i] & within & ~found
+        new = parents[i] & left
+        left ^= new
         found |= new
         todo ^= (1 << i) | new
     return found
@@ -30,9 +33,11 @@ def descendants(edges: Edges, seeds: int, within: int) -> int:
     """Return the descendants of seeds, seeds included, in the subgraph on `within`."""
     children = edges.children
     found = todo = seeds & within
-    while todo:
+    left = within & ~found & -(found & -found)
+    while todo and left:
         low = todo & -todo
-        new = children[low.bit_length() - 1] & within & ~found
+        new = children[low.bit_length() - 1] & left
+        left ^= new
         found |= new
         todo ^= low | new
     return found
@@ -42,9 +47,11 @@ def district(edges: Edges, seed: int, within: int) -> int:
     """Return the nodes joined to seed (a bitset) by bidirected paths in the subgraph on `within`."""
     spouses = edges.spouses
     found = todo = seed & within
-    while todo:
+    left = within & ~found
+    while todo and left:
         low = todo & -todo
-        new = spouses[low.bit_length() - 1] & within & ~found
+        new = spouses[low.bit_length() - 1] & left
+        left ^= new
         found |= new
         todo ^= low | new
     return found

@@ -158,8 +158,7 @@ def _search_space(
     causal = causal_nodes(problem, acting)
     never = forbidden_nodes(problem, causal) | acting | problem.outcomes
     if keep_role:
-        adjusted = problem.graph.with_role("adjusted")
-        required |= problem.graph.mask(adjusted) & ~problem.treatments & ~problem.outcomes if adjusted else 0
+        required |= problem.graph.adjusted & ~problem.treatments & ~problem.outcomes
     needed = required | problem.given
     if problem.given and problem.given & descendants(problem.edges, acting, problem.measured):
         return None

@@ -1,7 +1,8 @@
 """Foreign traces to runs, and runs to ATIF."""
 
 from butfor.importers.atif_export import to_atif
-from butfor.importers.reading import Input, Limits, from_bytes, from_path, from_stream
+from butfor.importers.compression import Limits
+from butfor.importers.reading import Input, from_bytes, from_path, from_stream
 from butfor.importers.redaction import RULES, Redactor, redactor
 from butfor.importers.registry import FORMATS, Format, Import, Opening, import_file, import_input
 from butfor.importers.tally import ImportReport

@@ -8,15 +8,16 @@ import zlib
 from typing import IO, TYPE_CHECKING, Final
 
 from butfor.errors import InputError
+from butfor.importers.compression import MIB, Bounded, Frames, Limits
 from butfor.importers.parsing import parse
-from butfor.importers.reading import MIB, Bounded, Frames, Input, Limits
 from butfor.importers.records import Record, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
-    from butfor.importers.reading import Readable
+    from butfor.importers.compression import Readable
+    from butfor.importers.reading import Input
 
 _STORED: Final = 0
 _DEFLATED: Final = 8

@@ -15,7 +15,8 @@ from butfor.importers.labels import outcome_of
 from butfor.importers.requests import tools_of
 from butfor.importers.spans import Kind, Span
 from butfor.importers.tally import Ignored
-from butfor.runs import Agent, Outcome, RequestChain, Run, ToolCall
+from butfor.importers.trace import Trace
+from butfor.runs import Outcome, RequestChain, Run, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def assemble(run_id: str, spans: list[Span], format_name: str, *, dialect: str, 
         dialect: The vocabulary that the spans were written in.
         digest: Tagged SHA-256 of the file.
     """
-    trace = _Trace(spans)
+    trace = Trace(spans)
     builder = RunBuilder(format_name, spans[0].record)
     for span in trace.spans:
         builder.ignored.update(span.ignored)
@@ -64,99 +65,6 @@ def _named(spans: list[Span]) -> dict[str, Json]:
     return names | ({"session_id": min(sessions)} if len(sessions) == 1 else {})
 
 
-class _Trace:
-    """The spans of a trace, each once, in the order of recorded completion, with their agents and lanes."""
-
-    def __init__(self, spans: list[Span]) -> None:
-        self.ignored = Ignored()
-        by_id: dict[str, Span] = {}
-        for span in spans:
-            known = by_id.get(span.span_id)
-            if known is not None:
-                self.ignored.add("repeated span")
-            if known is None or span.clock > known.clock:
-                by_id[span.span_id] = span
-        self.by_id = by_id
-        self.spans = sorted(by_id.values(), key=lambda span: (span.clock, span.span_id))
-        self._placed: dict[str, tuple[str, str]] = {}
-        self._judged: set[str] = set()
-        self._children: dict[str, int] = {}
-        self._parents: dict[str, str | None] = {}
-        self._place_agents()
-        wrapped = self._wrappers()
-        self.roots = [span for span in self.spans if span.parent_id not in by_id and span.span_id not in self._judged]
-        acting = [span for span in self.spans if span.span_id not in self._judged]
-        self.models = [span for span in acting if span.kind is Kind.MODEL and span.span_id not in wrapped]
-        self.tools = [span for span in acting if span.kind is Kind.TOOL]
-        judging = sum(span.kind in (Kind.MODEL, Kind.TOOL) for span in self.spans) - sum(
-            span.kind in (Kind.MODEL, Kind.TOOL) for span in acting
-        )
-        if judging:
-            self.ignored.add("model or tool call of an evaluator", judging)
-        if wrapped:
-            self.ignored.add("model span around another model span", len(wrapped))
-
-    def place(self, span: Span) -> tuple[str, str]:
-        """Return (agent, lane) of a span."""
-        agent, lane = self._placed[span.span_id]
-        return (span.agent if span.agent and span.kind is not Kind.TOOL else agent), lane
-
-    def agents(self) -> tuple[Agent, ...]:
-        """Return the agents that decided something."""
-        models: dict[str, str | None] = {}
-        for span in self.models or self.tools:
-            name = self.place(span)[0]
-            models[name] = models.get(name) or span.sampling.model
-        return tuple(
-            Agent(name=name, model=model, parent=self._parents.get(name) if name in self._parents else None)
-            for name, model in models.items()
-        )
-
-    def _place_agents(self) -> None:
-        """Give every span its agent and lane from its nearest agent span, without recursion: chains can be long."""
-        for span in sorted(self.spans, key=lambda each: (each.clock[1], each.span_id)):
-            path: list[Span] = []
-            here: Span | None = span
-            while here is not None and here.span_id not in self._placed:
-                path.append(here)
-                self._placed[here.span_id] = ("agent", "0")  # stands while a cycle of parents would come back here
-                here = self.by_id.get(here.parent_id) if here.parent_id else None
-            above = self._placed[here.span_id] if here is not None else ("agent", "0")
-            judged = here is not None and here.span_id in self._judged
-            for each in reversed(path):
-                above = self._below(each, above)
-                self._placed[each.span_id] = above
-                judged = judged or each.kind is Kind.JUDGE
-                if judged:
-                    self._judged.add(each.span_id)
-
-    def _below(self, span: Span, above: tuple[str, str]) -> tuple[str, str]:
-        if span.kind is not Kind.AGENT or span.agent is None or span.agent == above[0]:
-            return above
-        nested = above[0] != "agent"
-        self._parents.setdefault(span.agent, above[0] if nested else None)
-        if not nested:
-            return span.agent, above[1]
-        self._children[above[1]] = self._children.get(above[1], 0) + 1
-        return span.agent, f"{above[1]}.{self._children[above[1]]}"
-
-    def _wrappers(self) -> set[str]:
-        """Return model spans with a model span below: two instrumentations saw the same call."""
-        found: set[str] = set()
-        for span in self.spans:
-            if span.kind is not Kind.MODEL:
-                continue
-            visited = {span.span_id}
-            parent = self.by_id.get(span.parent_id or "")
-            while parent is not None and parent.span_id not in visited and parent.kind in (Kind.MODEL, Kind.OTHER):
-                visited.add(parent.span_id)
-                if parent.kind is Kind.MODEL:
-                    found.add(parent.span_id)
-                    break
-                parent = self.by_id.get(parent.parent_id or "")
-        return found
-
-
 @dataclasses.dataclass(kw_only=True, slots=True)
 class _Line:
     """The history of one agent so far: its newest request and step."""
@@ -168,7 +76,7 @@ class _Line:
 class _Feed:
     """Hands a trace's decisions to a builder in order, each with the results of its calls."""
 
-    def __init__(self, builder: RunBuilder, trace: _Trace) -> None:
+    def __init__(self, builder: RunBuilder, trace: Trace) -> None:
         self._builder = builder
         self._trace = trace
         self._chain = RequestChain()
@@ -364,7 +272,7 @@ def _body(span: Span) -> dict[str, Json]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _task(trace: _Trace) -> Json:
+def _task(trace: Trace) -> Json:
     for span in trace.models:
         if span.messages:
             task = task_of(chat.entries(span.messages, Ignored()))
@@ -373,7 +281,7 @@ def _task(trace: _Trace) -> Json:
     return next((span.given for span in [*trace.roots, *trace.spans] if span.given is not None), None)
 
 
-def _outcome(trace: _Trace, ignored: Ignored) -> Outcome | None:
+def _outcome(trace: Trace, ignored: Ignored) -> Outcome | None:
     """Return the outcome from the first evaluation on a scale of 0 to 1; the others are counted."""
     found: Outcome | None = None
     for span in trace.spans:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from butfor import canonical
 from butfor.runs import Observation, Part, PartKind, Run, Sampling, Step, Text, ToolCall, Usage
-from butfor.runs.requests import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,11 +92,12 @@ def _interleaved(given: list[Json], decided: list[Json]) -> list[Json]:
 def _given(run: Run) -> Iterator[list[Json]]:
     """Yield, for each step, what stood before it: the messages of its line's first request."""
     seen: set[tuple[str, str]] = set()
-    for step, text in zip(run.steps, texts([step.request for step in run.steps]), strict=True):
+    for step in run.steps:
         line = (step.agent, step.lane)
-        is_first = line not in seen
+        # Only a line's first request is rebuilt: the later ones repeat it, and all of them would take quadratic time.
+        text = run.request_text(step.index) if line not in seen else None
         seen.add(line)
-        if is_first and text is not None:
+        if text is not None:
             yield list(_opening(canonical.decode(text)))
         elif step.index == 0 and run.task.get() is not None:
             yield [_message("user", run.task.get())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from butfor.importers.entries import Decided, Entry, Given, Returned
@@ -305,6 +306,18 @@ def _with_ids(parts: list[Part], step: int) -> list[Part]:
     return named
 
 
+@lru_cache(maxsize=4096)
+def _graded(level: Replayability, missing: tuple[str, ...]) -> Grade:
+    """Return one object for all steps of a grade: a long run has few different ones."""
+    return Grade(level=level, missing=missing)
+
+
+@lru_cache(maxsize=4096)
+def _shared(sampling: Sampling) -> Sampling:
+    """Return one object for equal parameters."""
+    return sampling
+
+
 def _step(index: int, draft: Draft) -> Step:
     level = Replayability.APPROXIMATE if draft.missing else Replayability.EXACT
     return Step(
@@ -312,13 +325,13 @@ def _step(index: int, draft: Draft) -> Step:
         agent=draft.agent,
         lane=draft.lane,
         request=draft.request,
-        sampling=draft.sampling,
+        sampling=_shared(draft.sampling),
         parts=tuple(draft.parts),
         response=kept(draft.response),
         started_at=draft.started_at,
         ended_at=draft.ended_at,
         usage=draft.usage,
-        grade=Grade(level=Replayability.VIEW_ONLY if draft.content_missing else level, missing=draft.missing),
+        grade=_graded(Replayability.VIEW_ONLY if draft.content_missing else level, draft.missing),
         source=draft.source,
         extra=kept(draft.extra),
     )

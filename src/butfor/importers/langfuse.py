@@ -55,7 +55,7 @@ def matches(value: Json) -> bool:
         return matches({"traceId": value.get("id")} | inner[0])
     traced = isinstance(value.get("trace_id", value.get("traceId")), str)
     kind = value.get("type")
-    is_score = ("data_type" in value or "dataType" in value) and "name" in value
+    is_score = value.get("data_type", value.get("dataType")) is not None and "name" in value
     return traced and ((isinstance(kind, str) and kind.lower() in _TYPES) or is_score)
 
 
@@ -68,8 +68,8 @@ class _ScoreRows(Scores):
     """Scores are rows of their own, with the trace's id."""
 
     def of(self, row: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
-        if "data_type" not in row and "dataType" not in row:
-            return
+        if row.get("data_type", row.get("dataType")) is None:
+            return  # a Parquet table has the column in every row
         named = row.get("string_value", row.get("stringValue"))
         value = row.get("value")
         yield str(row.get("name", "score")), value if value is not None else named, row.get("comment")

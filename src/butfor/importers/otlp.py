@@ -36,7 +36,9 @@ def read(records: Records, tally: Tally) -> Iterator[Run]:
         spans: list[Span] = []
         events: dict[str, list[dict[str, Json]]] = {}
         dialects: dict[str, None] = {}
-        for record, item in held:
+        held.reverse()
+        while held:  # what is decoded is let go: a long trace would be held twice
+            record, item = held.pop()
             if item.is_span:
                 spans.append(_span(item, record, dialects))
             else:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor.errors import InputError, MissingExtra
-from butfor.importers.reading import MIB, Input, Limits, decompressed
+from butfor.importers.compression import MIB, Limits, decompressed
 from butfor.importers.records import Record, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
-    from butfor.importers.reading import Readable
+    from butfor.importers.compression import Readable
+    from butfor.importers.reading import Input
 
 _DEEP = 100
 
@@ -45,7 +46,7 @@ class ProtobufRecords:
         """Read from the start."""
         resource_spans, decode_error = _messages()
         with self._source.opened() as raw:
-            stream = decompressed(raw, self._source, self._limits)
+            stream = decompressed(raw, self._source.name, self._source.size, self._limits)
             framed = self._source.head(1) == b"\0"
             number = 0
             try:

@@ -7,7 +7,7 @@ import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
-from butfor.errors import InputError, MissingExtra
+from butfor.errors import InputError
 from butfor.importers.records import Record, unheard
 
 if TYPE_CHECKING:
@@ -36,13 +36,16 @@ class ParquetRecords:
         """Read from the start.
 
         Raises:
-            MissingExtra: pyarrow is not installed.
-            InputError: The file is damaged.
+            InputError: pyarrow is not installed, or the file is damaged.
         """
         try:
             parquet: Any = importlib.import_module("pyarrow.parquet")
         except ImportError:
-            raise MissingExtra("pyarrow", extra="parquet", purpose="reading Parquet") from None
+            raise InputError(
+                "reading Parquet needs the package 'pyarrow', which is too large to come with butfor",
+                where=self._source.name,
+                fix="pip install pyarrow, or export the table as JSON Lines",
+            ) from None
         number = 0
         with self._source.opened() as stream:
             try:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 DEPTH = 200
-"""Deepest nesting that is read; the deepest trace in our samples has 14 levels."""
+"""Deepest nesting that is read; the deepest trace in our samples has 20 levels, text inside strings included."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

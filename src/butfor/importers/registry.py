@@ -22,7 +22,8 @@ from butfor.importers import (
     tau_bench,
     who_and_when,
 )
-from butfor.importers.reading import Input, Limits, TextRecords, from_path
+from butfor.importers.compression import Limits
+from butfor.importers.reading import Input, TextRecords, from_path
 from butfor.importers.tally import ImportReport, Tally
 
 if TYPE_CHECKING:

@@ -171,9 +171,9 @@ def _model(
         Ignored(),
         provider=printable(provider) if isinstance(provider, str) else None,
     )
-    usage = fields.first(*table.usage)
+    usage = unpacked(fields.first(*table.usage))
     counted = usage if isinstance(usage, dict) else fields.value  # LangSmith has one column for each count
-    span.usage = usage_of(counted, _cost(fields.first(*table.cost)))
+    span.usage = usage_of(counted, _cost(unpacked(fields.first(*table.cost))))
 
 
 _LS_PARAMETERS = ("ls_model_name", "ls_temperature", "ls_max_tokens")

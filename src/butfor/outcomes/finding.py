@@ -40,7 +40,7 @@ def find_outcome(text: str) -> Score:
     except SyntaxError:
         raise InputError(f"cannot read the outcome {text!r}", fix=_EXAMPLE) from None
     negated = isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)
-    rule = _rule(tree.operand if isinstance(tree, ast.UnaryOp) else tree, text)
+    rule = _rule(tree.operand if isinstance(tree, ast.UnaryOp) and negated else tree, text)
     function = _negation(rule) if negated else rule
     return Score(
         name=stripped,
@@ -87,13 +87,20 @@ def _rule(tree: ast.expr, text: str) -> Callable[[Trajectory], float]:
     if name not in RULES:
         raise InputError(f"there is no outcome rule {name or text!r}", fix=f"{_EXAMPLE}; rules: {', '.join(RULES)}")
     try:
-        args = [ast.literal_eval(each) for each in getattr(tree, "args", [])]
-        named = {each.arg: ast.literal_eval(each.value) for each in getattr(tree, "keywords", [])}
+        args = [_literal(each) for each in getattr(tree, "args", [])]
+        named = {each.arg: _literal(each.value) for each in getattr(tree, "keywords", [])}
         return RULES[name](*args, **named)
     except InputError:
         raise
     except (TypeError, ValueError) as error:
         raise InputError(f"cannot read the arguments of the outcome {text!r} ({error})", fix=_EXAMPLE) from None
+
+
+def _literal(tree: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(tree)
+    except ValueError:
+        raise ValueError(f"{ast.unparse(tree)} is not a text, number, list or object") from None
 
 
 def _negation(rule: Callable[[Trajectory], float]) -> Callable[[Trajectory], float]:

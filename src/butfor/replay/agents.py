@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.errors import AgentError, InputError
+from butfor.errors import AgentError, ButforError, NotFound
 from butfor.replay.code import code_of
 from butfor.replay.plan import import_by_name
 
@@ -70,8 +70,10 @@ def find_agent(name: str) -> Agent:
         sys.path.insert(0, str(Path.cwd()))
     try:
         function = import_by_name(name, what="the agent")
-    except InputError as error:
+    except NotFound as error:
         raise AgentError(error.what, fix="write it as module:function, from the folder that holds the module") from None
+    except ButforError:
+        raise  # it is a sentence about the agent's own code already
     except Exception as error:
         raise AgentError(
             f"importing {module_name!r} raised {type(error).__name__}: {error}", fix="import it in a Python shell first"

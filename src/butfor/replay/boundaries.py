@@ -11,6 +11,7 @@ import inspect
 import random
 import time
 import uuid as uuid_module
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from butfor.canonical import Json
+    from butfor.replay.session import Session
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,13 +51,16 @@ def model(function: Callable[P, R], *, name: str | None = None) -> Callable[P, R
         A callable of the same kind.
     """
     label = name or _name_of(function)
-    return _wrapped(function, "model", label, "", _pack, _unpack)
+    return _wrapped(Boundary(function=function, kind="model", name=label, effect="", pack=_pack, unpack=_unpack))
 
 
-def tool(*, effect: str, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def tool(
+    function: object = None, /, *, effect: str = "", name: str | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declare a function as a tool, with what it does to the world.
 
     Args:
+        function: Never given: `@butfor.tool` without its effect is refused with a sentence, not a TypeError.
         effect: ``"none"`` (a function of its arguments), ``"read"`` (looks at the world), ``"write"`` (changes it).
             Only `write` tools are kept from running in rollouts, so a tool that changes anything must say so.
         name: Its name; the function's own by default.
@@ -63,16 +68,17 @@ def tool(*, effect: str, name: str | None = None) -> Callable[[Callable[P, R]], 
     Raises:
         InputError: The effect is none of the three.
     """
-    if effect not in EFFECTS:
+    if function is not None or effect not in EFFECTS:
+        given = f"not {effect!r}" if effect else "and has to be given"
         raise InputError(
-            f"a tool's effect is one of {', '.join(EFFECTS)}, not {effect!r}",
+            f"a tool's effect is one of {', '.join(EFFECTS)}, {given}",
             fix='write @butfor.tool(effect="write") if it changes anything',
         )
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        pack = functools.partial(_bind, signature)
-        return _wrapped(function, "tool", name or _name_of(function), effect, pack, _call)
+        pack = functools.partial(_bind, inspect.signature(function))
+        label = name or _name_of(function)
+        return _wrapped(Boundary(function=function, kind="tool", name=label, effect=effect, pack=pack, unpack=_call))
 
     return declare
 
@@ -115,46 +121,67 @@ def _seeded(lane: Lane, kind: str) -> int:
 # The drivers: one for each kind of callable, all thin over begin, finish and fail.
 
 
-def _wrapped(
-    function: Callable[P, R],
-    kind: str,
-    name: str,
-    effect: str,
-    pack: Callable[[tuple[Any, ...], dict[str, Any]], Json],
-    unpack: Callable[[Callable[..., Any], Json, tuple[Any, ...], dict[str, Any]], Any],
-) -> Callable[P, R]:
-    def begin(lane: Lane, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served | Live:
-        return lane.session.begin(lane, kind, name, pack(args, kwargs), effect)
+@dataclass(frozen=True, kw_only=True)
+class Boundary:
+    """What a wrapped callable crosses.
 
-    def start(ticket: Live, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return unpack(ticket.policy or function, ticket.payload, args, kwargs)
+    Attributes:
+        function: The callable.
+        kind: "model" or "tool".
+        name: Its name in journals.
+        effect: A tool's declared effect.
+        pack: From its arguments to the request.
+        unpack: Calls it with the request, which an operation may have changed.
+    """
 
+    function: Callable[..., Any]
+    kind: str
+    name: str
+    effect: str
+    pack: Callable[[tuple[Any, ...], dict[str, Any]], Json]
+    unpack: Callable[[Callable[..., Any], Json, tuple[Any, ...], dict[str, Any]], Any]
+
+    def begin(self, lane: Lane, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served | Live:
+        """Ask the session how a call is answered."""
+        return lane.session.begin(lane, self.kind, self.name, self.pack(args, kwargs), self.effect)
+
+    def start(self, ticket: Live, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call it."""
+        return self.unpack(ticket.policy or self.function, ticket.payload, args, kwargs)
+
+
+def _wrapped(boundary: Boundary) -> Callable[..., Any]:
+    function = boundary.function
     if inspect.isasyncgenfunction(function):
-        driver: Any = async_stream(function, begin, start)
+        driver: Any = async_stream(function, boundary.begin, boundary.start)
     elif inspect.isgeneratorfunction(function):
-        driver = sync_stream(function, begin, start)
+        driver = sync_stream(function, boundary.begin, boundary.start)
     elif _is_async(function):
-        driver = _async_call(function, begin, start)
+        driver = _async_call(boundary)
     else:
-        driver = _sync_call(function, begin, start)
+        driver = _sync_call(boundary)
     functools.update_wrapper(driver, function)
-    driver.butfor_boundary = (kind, name, effect)
-    return cast("Callable[P, R]", driver)
+    driver.butfor_boundary = (boundary.kind, boundary.name, boundary.effect)
+    return cast("Callable[..., Any]", driver)
 
 
-def _sync_call(function: Any, begin: Any, start: Any) -> Any:
+def _sync_call(boundary: Boundary) -> Any:
+    # Names of its own instead of attributes, and no method between: this is the path of every step of every rollout.
+    function, kind, name, effect = boundary.function, boundary.kind, boundary.name, boundary.effect
+    pack, unpack, enter, leave = boundary.pack, boundary.unpack, current.set, current.reset
+
     def call(*args: Any, **kwargs: Any) -> Any:
         lane = here()
         if lane is None:
             return function(*args, **kwargs)
-        verdict = begin(lane, args, kwargs)
+        session = lane.session
+        verdict = session.begin(lane, kind, name, pack(args, kwargs), effect)
         if type(verdict) is Served:
             return verdict.deliver()
-        session = lane.session
         while True:
-            token = current.set(verdict.inner)
+            token = enter(verdict)
             try:
-                value = start(verdict, args, kwargs)
+                value = unpack(verdict.policy or function, verdict.payload, args, kwargs)
             except BaseException as error:
                 pause = session.retries(verdict, error)
                 if pause is None:
@@ -162,20 +189,20 @@ def _sync_call(function: Any, begin: Any, start: Any) -> Any:
                     raise
             else:
                 if type(value) not in _PLAIN and inspect.isawaitable(value):  # async, but does not look like it
-                    current.reset(token)
+                    leave(token)
                     return _finish_later(value, verdict, session)
                 return session.finish(verdict, value)
             finally:
-                if current.get() is verdict.inner:
-                    current.reset(token)
+                if current.get() is verdict:
+                    leave(token)
             verdict.attempts += 1
             time.sleep(pause)
 
     return call
 
 
-async def _finish_later(value: Any, ticket: Live, session: Any) -> Any:
-    token = current.set(ticket.inner)
+async def _finish_later(value: Any, ticket: Live, session: Session) -> Any:
+    token = current.set(ticket)
     try:
         result = await value
     except BaseException as error:
@@ -186,21 +213,23 @@ async def _finish_later(value: Any, ticket: Live, session: Any) -> Any:
     return session.finish(ticket, result)
 
 
-def _async_call(function: Any, begin: Any, start: Any) -> Any:
+def _async_call(boundary: Boundary) -> Any:
+    function = boundary.function
+
     async def call(*args: Any, **kwargs: Any) -> Any:
         lane = here()
         if lane is None:
             return await function(*args, **kwargs)
-        verdict = begin(lane, args, kwargs)
-        if type(verdict) is Served:
+        session = lane.session
+        verdict = boundary.begin(lane, args, kwargs)
+        if isinstance(verdict, Served):
             if verdict.is_cancelled:
                 await until_cancelled(verdict, lane)
             return verdict.deliver()
-        session = lane.session
         while True:
-            token = current.set(verdict.inner)
+            token = current.set(verdict)
             try:
-                value = start(verdict, args, kwargs)
+                value = boundary.start(verdict, args, kwargs)
                 value = await value if inspect.isawaitable(value) else value
             except BaseException as error:
                 pause = session.retries(verdict, error)
@@ -223,8 +252,11 @@ def _async_call(function: Any, begin: Any, start: Any) -> Any:
 def _pack(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Json:
     """Say what a model call asks: its keyword arguments, or its only argument, or both kinds by name."""
     if not args:
-        # The call's own dictionary, where nothing in it needs another form: nobody else has it.
-        return kwargs if _is_plain(kwargs) else {key: _jsonable(value) for key, value in kwargs.items()}
+        for value in kwargs.values():
+            kind = type(value)
+            if kind not in _PLAIN or (kind is list and value and type(value[0]) not in _PLAIN):
+                return {key: _jsonable(value) for key, value in kwargs.items()}
+        return kwargs  # the call's own dictionary: nobody else has it
     if len(args) == 1 and not kwargs and isinstance(args[0], dict):
         return args[0]
     return {"args": [_jsonable(value) for value in args], "kwargs": {k: _jsonable(v) for k, v in kwargs.items()}}
@@ -251,14 +283,6 @@ def _restored(payload: dict[str, Json], kwargs: dict[str, Any]) -> dict[str, Any
 
 def _differs(new: Json, old: Any) -> bool:
     return new is not old and bool(new != _jsonable(old))
-
-
-def _is_plain(kwargs: dict[str, Any]) -> bool:
-    for value in kwargs.values():
-        kind = type(value)
-        if kind not in _PLAIN or (kind is list and value and type(value[0]) not in _PLAIN):
-            return False
-    return True
 
 
 def _jsonable(value: Any) -> Json:

@@ -25,6 +25,13 @@ class Prices:
     prompt: float
     completion: float
 
+    def __post_init__(self) -> None:
+        if not all(price >= 0 and math.isfinite(price) for price in (self.prompt, self.completion)):
+            raise InputError(
+                f"a price is not below 0, as in {self.prompt:g} and {self.completion:g}",
+                fix="give the money per million tokens, sent and answered",
+            )
+
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return the money for these tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
@@ -68,6 +75,7 @@ class Meter:
     Attributes:
         budget: The limits.
         clock: Monotonic seconds.
+        unlimited: Whether nothing is limited, so that counting is all there is to do.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -77,10 +85,11 @@ class Meter:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     started: float = field(init=False)
+    unlimited: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.started = self.clock()
-        self._unlimited = self.budget == Budget(prices=self.budget.prices)
+        self.unlimited = self.budget == Budget(prices=self.budget.prices)
 
     @property
     def money(self) -> float | None:
@@ -109,7 +118,7 @@ class Meter:
         Raises:
             BudgetStop: It would exceed a limit.
         """
-        if not self._unlimited:
+        if not self.unlimited:
             self._refuse_beyond()
             self._refuse("policy_calls", self.policy_calls)
         self.policy_calls += 1

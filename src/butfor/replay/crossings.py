@@ -125,9 +125,9 @@ def difference(base: tuple[int, str] | None, text: str) -> tuple[int | None, int
     if base is None:
         return None, 0, text, 0
     seq, base_text = base
+    if base_text == text:
+        return seq, len(text), "", 0
     head = common_prefix(base_text, text)
-    if head == len(text) == len(base_text):
-        return seq, head, "", 0
     tail = _common_suffix(base_text, text, min(len(base_text), len(text)) - head)
     return seq, head, text[head : len(text) - tail], tail
 

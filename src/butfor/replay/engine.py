@@ -76,7 +76,7 @@ async def drive(agent: Agent, task: Json, session: Session, *, time_limit: float
         time_limit: Seconds. A synchronous agent that exceeds it is abandoned: its thread cannot be stopped, but its
             next boundary raises and its slot is free.
     """
-    argument = canonical.decode(canonical.encode_exact(task))
+    _, argument = canonical.encode_and_copy(task)
     try:
         function = agent.fresh()
         start = _on_task if is_async(function) else _on_thread
@@ -113,8 +113,8 @@ def _latched(session: Session) -> Ending | None:
 
 
 def _returned(output: Any) -> Ending:
-    text, _ = codecs.dump(output)
-    return Ending(status="completed", output=canonical.decode(text))
+    text, codec, copy = codecs.dump_and_copy(output)
+    return Ending(status="completed", output=canonical.decode(text) if codec else copy)
 
 
 def _raised(error: BaseException) -> Ending:

@@ -21,7 +21,7 @@ Lost: TypeAlias = "tuple[Streaming, httpx2.RequestError]"
 @contextlib.contextmanager
 def inside(exchange: Exchange) -> Iterator[None]:
     """Run what a decision starts in the lane inside it, so that it moves nothing of the agent's own."""
-    token = current.set(exchange.ticket.inner)
+    token = current.set(exchange.ticket)
     try:
         yield
     finally:

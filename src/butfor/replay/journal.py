@@ -79,6 +79,11 @@ class Journal:
         return {(crossing.lane, crossing.occurrence): crossing for crossing in self.crossings}
 
     @cached_property
+    def one_lane(self) -> bool:
+        """Whether nothing ran at the same time as something else."""
+        return all("." not in crossing.lane for crossing in self.crossings)
+
+    @cached_property
     def inside(self) -> dict[tuple[str, int], list[Crossing]]:
         """What was crossed inside a tool call, at any depth, by the call's (lane, occurrence)."""
         return _inside(self.crossings)

@@ -127,6 +127,9 @@ def _note_fork() -> None:
 os.register_at_fork(after_in_child=_note_fork)
 """The lane that the running thread or executor job was started with."""
 
+_child_of_a_session = ENVIRONMENT in os.environ
+"""Read once: later it is set by this process alone, while it has sessions of its own."""
+
 _open_sessions = 0
 _lock = threading.Lock()
 
@@ -156,10 +159,10 @@ def here() -> Lane | None:
         UnknownLane: A session is open but this code runs outside its concurrency tree, so that passing the call
             through could touch the world during a replay.
     """
-    lane = at()
+    lane = current.get() if _started.lane is None else at()
     if lane is not None and lane.session.process == _process:
         return lane
-    if lane is None and not _open_sessions and ENVIRONMENT not in os.environ:
+    if lane is None and not _open_sessions and not _child_of_a_session:
         return None
     raise UnknownLane(
         "a boundary was reached from code that the recorder cannot place",

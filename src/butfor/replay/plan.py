@@ -41,10 +41,6 @@ class Plan:
     edits: dict[Address, Callable[[Json], Json]] = field(default_factory=dict)
     policies: tuple[tuple[int, Json], ...] = ()
 
-    def holds(self, crossing: Crossing) -> bool:
-        """Whether a recorded crossing belongs to the held steps, what ran inside it included."""
-        return crossing.step < self.hold and crossing.last_inner < self.hold
-
 
 def compile_plan(journal: Journal, intervention: do.Intervention) -> Plan:
     """Compile an intervention.
@@ -72,6 +68,7 @@ def compile_plan(journal: Journal, intervention: do.Intervention) -> Plan:
             case do.Context():
                 edits[address] = _edit(operation.edit.get())
             case do.Policy():
+                _check_policy(operation.policy.get())
                 policies.append((operation.step, operation.policy.get()))
     return Plan(
         journal=journal,
@@ -94,11 +91,21 @@ def import_by_name(name: str, *, what: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
+    except ModuleNotFoundError as error:
+        if error.name is not None and not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and imports one that is not
+        raise NotFound(f"cannot import {what} {name!r} ({error})", fix="write it as module:function") from None
     except (ImportError, AttributeError, ValueError) as error:
         raise NotFound(f"cannot import {what} {name!r} ({error})", fix="write it as module:function") from None
     if not colon:
         raise NotFound(f"cannot import {what} {name!r}", fix="write it as module:function")
     return found
+
+
+def _check_policy(policy: Json) -> None:
+    """Import a policy before anything is drawn; one that is not there would fail every rollout."""
+    if isinstance(policy, dict) and "call" in policy:
+        import_by_name(str(policy["call"]), what="the policy")
 
 
 def _forced_action(step: Crossing, operation: do.Action) -> Served:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import butfor
 from butfor import canonical
-from butfor.errors import AgentError, InputError
+from butfor.errors import AgentError, InputError, OutcomeError
 from butfor.replay import do
 from butfor.replay.agents import Agent, check_signature, find_agent, wrap_agent
 from butfor.replay.ambient import Routed
@@ -97,7 +97,14 @@ def record_run(
     recording.append(footer_line({"status": ending.status, "output": ending.output, "error": ending.error}))
     recording.finish()
     journal = load_journal(store, run_id)
-    outcome = None if score is None else outcome_of(journal, score)
+    try:
+        outcome = None if score is None else outcome_of(journal, score)
+    except OutcomeError as error:
+        # What the agent did is done and may have cost much: it is kept, and can be scored once the outcome is mended.
+        store.save_run(_graded(found, journal, run_id, ending, None, verify=False)[0])
+        raise OutcomeError(
+            error.what, where=f"the run is kept as {run_id}", fix=error.fix or "mend it, then attribute that run"
+        ) from error
     run, differences, verified = _graded(found, journal, run_id, ending, outcome, verify=verify)
     store.save_run(run)
     return Recorded(run=run, ending=ending, differences=differences, verified=verified)

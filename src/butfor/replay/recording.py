@@ -43,12 +43,12 @@ class RecordingSession(Session):
         crossing = self.open_crossing(lane, kind, name, text, digest, effect)
         if kind in ("rng", "uuid"):
             crossing.seed = noise.seed_of(self._entropy, lane.path, crossing.occurrence)
-        return self.live(lane, crossing, payload, text)
+        return Live(crossing, lane, payload, text)
 
     def _inside_model(self, lane: Lane, kind: str, name: str, payload: Json, effect: str) -> Live:
         crossing = self.open_crossing(lane, kind, name, "null", "", effect)
         crossing.seed = noise.seed_of(self._entropy, lane.path, crossing.occurrence)
-        return self.live(lane, crossing, payload, "null")
+        return Live(crossing, lane, payload, "null")
 
     def retries(self, ticket: Live, error: BaseException) -> float | None:
         """Never: a recording shows what the agent itself does about a fault."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import butfor
 from butfor import canonical
-from butfor.errors import AgentError, BudgetStop, TransportFault
+from butfor.errors import AgentError, BudgetStop, DrawTaken, TransportFault
 from butfor.replay import reading
 from butfor.replay import tools as tool_answers
 from butfor.replay.ambient import Routed
@@ -107,20 +107,13 @@ class Rollouts:
                 "draws": 1,
             }
         )
-        dated = sorted({arm.fingerprint for arm in self.store.list_arms(self.run_id)}, reverse=True)
-        for candidate in (each for each in dated if each.partition("@")[0] == plain):
-            if self._is_fresh(candidate):
-                return candidate
-            return f"{plain}@{datetime.now(UTC):%Y-%m-%dT%H:%M}"
-        return plain
-
-    def _is_fresh(self, fingerprint: str) -> bool:
-        arms = [arm.arm for arm in self.store.list_arms(self.run_id) if arm.fingerprint == fingerprint]
-        oldest = min(
-            (each.created_at for arm in arms for each in self.store.load_rollouts(self.run_id, fingerprint, arm)),
-            default=datetime.now(UTC),
-        )
-        return datetime.now(UTC) - oldest <= self._pooling
+        arms = [arm for arm in self.store.list_arms(self.run_id) if arm.fingerprint.partition("@")[0] == plain]
+        if not arms:
+            return plain
+        latest = max(arm.fingerprint for arm in arms)
+        now = datetime.now(UTC)
+        is_fresh = now - min(arm.oldest for arm in arms if arm.fingerprint == latest) <= self._pooling
+        return latest if is_fresh else f"{plain}@{now:%Y-%m-%dT%H:%M}"
 
     def run(self, jobs: Sequence[Job]) -> list[Rollout]:
         """Execute jobs from synchronous code; see `execute`."""
@@ -137,41 +130,30 @@ class Rollouts:
             AgentError: The agent cannot be made.
             OutcomeError: The outcome function failed.
         """
-        gate = asyncio.Semaphore(self._concurrency)
-        done = 0
-        results: list[Rollout | None] = [None] * len(jobs)
+        results = [self._stored(job) for job in jobs]
+        done = sum(each is not None for each in results)
+        open_jobs = iter([(i, job) for i, job in enumerate(jobs) if results[i] is None])
 
-        async def one(position: int, job: Job) -> None:
+        async def work() -> None:
             nonlocal done
-            async with gate:
+            for position, job in open_jobs:  # shared: each worker takes the next one
                 if self.stopped is None:
                     results[position] = await self._one(job)
-            done += 1
-            if self._progress is not None:
-                self._progress(done, len(jobs))
+                done += 1
+                if self._progress is not None:
+                    self._progress(done, len(jobs))
 
         with Wrapped(), Routed(on=self.journal.ambient):
-            waiting: list[asyncio.Task[None]] = []
-            for position, job in enumerate(jobs):
-                stored = self._stored(job)
-                if stored is None:
-                    waiting.append(asyncio.ensure_future(one(position, job)))
-                else:
-                    results[position] = stored
-                    done += 1
+            workers = [asyncio.ensure_future(work()) for _ in range(min(self._concurrency, len(jobs) - done))]
             try:
-                await asyncio.gather(*waiting)
-            except asyncio.CancelledError:
-                # Ctrl-C: what is finished is a valid partial result.
-                self.interrupted = True
-                for task in waiting:
-                    task.cancel()
-                await asyncio.gather(*waiting, return_exceptions=True)
-            except BaseException:
-                for task in waiting:
-                    task.cancel()
-                await asyncio.gather(*waiting, return_exceptions=True)
-                raise
+                await asyncio.gather(*workers)
+            except BaseException as error:
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+                if not isinstance(error, asyncio.CancelledError):
+                    raise
+                self.interrupted = True  # Ctrl-C: what is finished is a valid partial result
         return _finished_prefix(results)
 
     def plan(self, intervention: Intervention) -> Plan:
@@ -184,10 +166,13 @@ class Rollouts:
         if isinstance(job.seeds, RecordedSeeds):
             return None
         if job.arm not in self._known:
-            stored = self.store.load_rollouts(self.run_id, self.fingerprint, job.arm)
-            self._known[job.arm] = {each.draw: each for each in stored}
+            self._look_up(job.arm)
         found = self._known[job.arm].get(job.ordinal)
         return None if found is None else from_stored(found)
+
+    def _look_up(self, arm: str) -> None:
+        stored = self.store.load_rollouts(self.run_id, self.fingerprint, arm)
+        self._known[arm] = {each.draw: each for each in stored}
 
     async def _one(self, job: Job) -> Rollout | None:
         try:
@@ -207,13 +192,16 @@ class Rollouts:
             raise ending.cause
         rollout = self._describe(job, session, ending, time.perf_counter() - start)
         if rollout.status in RESULTS and not isinstance(job.seeds, RecordedSeeds):
-            self._keep(rollout, session)
+            try:
+                self._keep(rollout, session)
+            except DrawTaken:
+                # Another process analyses the run too and was faster. A draw is made once, so its result is the result.
+                self._look_up(job.arm)
+                return self._stored(job)
         return rollout
 
     def _describe(self, job: Job, session: RolloutSession, ending: Ending, seconds: float) -> Rollout:
         scored = ending.status in ("completed", "raised", "timeout")
-        first = len(self.journal.crossings)
-        live = [each for each in session.crossings if each.seq >= first]
         return Rollout(
             rollout_id=str(uuid.uuid4()) if ending.status in RESULTS else None,
             arm=job.arm,
@@ -227,13 +215,12 @@ class Rollouts:
             seconds=seconds,
             action_matched=session.action_matched,
             matched_until=session.matched_until,
-            tail=canonical.digest_text("\n".join(_decided(each) for each in live if each.kind == "model")),
+            tail=canonical.digest_text("\n".join([_decided(each) for each in _own(session) if each.kind == "model"])),
             output=ending.output,
         )
 
     def _keep(self, rollout: Rollout, session: RolloutSession) -> None:
         assert rollout.rollout_id is not None
-        first = len(self.journal.crossings)
         self.store.save_rollout(
             RolloutRecord(
                 rollout_id=rollout.rollout_id,
@@ -245,9 +232,15 @@ class Rollouts:
                 outcome=rollout.outcome,
                 counts=to_facts(rollout, **_more(session)),
                 created_at=datetime.now(UTC),
-                journal="\n".join(each.line() for each in session.crossings if each.seq >= first),
+                journal="\n".join([each.line() for each in _own(session)]),
             )
         )
+
+
+def _own(session: RolloutSession) -> list[Crossing]:
+    """Return what was not served from the recording, whose numbers those of a rollout go on from."""
+    first = len(session.plan.journal.crossings)
+    return [each for each in session.crossings if each.seq >= first]
 
 
 def _decided(crossing: Crossing) -> str:

@@ -43,10 +43,22 @@ def find_rollout(store: Storage, run_id: str, rollout_id: str) -> StoredRollout:
     """Find a rollout of a run by its id or the beginning of it.
 
     Raises:
-        NotFound: The run has no such rollout.
+        NotFound: The run has no such rollout, or several begin so.
     """
+    begun: dict[str, StoredRollout] = {}
     for arm in store.list_arms(run_id):
         for each in store.load_rollouts(run_id, arm.fingerprint, arm.arm):
-            if each.rollout_id.startswith(rollout_id):
+            if each.rollout_id == rollout_id:
                 return each
-    raise NotFound(f"run {run_id} has no rollout {rollout_id!r}", fix="list them with `butfor runs RUN`")
+            if rollout_id and each.rollout_id.startswith(rollout_id):
+                begun[each.rollout_id] = each
+    if len(begun) == 1:
+        return next(iter(begun.values()))
+    if begun:
+        raise NotFound(
+            f"{len(begun)} rollouts of run {run_id} begin with {rollout_id!r}",
+            fix="give more of the id, so that one is left",
+        )
+    raise NotFound(
+        f"run {run_id} has no rollout {rollout_id!r}", fix=f"list them with `butfor runs {run_id} --rollouts`"
+    )

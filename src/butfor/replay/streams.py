@@ -81,7 +81,7 @@ def sync_stream(function: Any, begin: Any, start: Any) -> Any:
             try:
                 while True:
                     # The inner lane is entered only while the stream computes, never while its consumer does.
-                    token = current.set(verdict.inner)
+                    token = current.set(verdict)
                     try:
                         chunk = next(stream)
                     except StopIteration:
@@ -128,7 +128,7 @@ def async_stream(function: Any, begin: Any, start: Any) -> Any:
             stream = start(verdict, args, kwargs)
             try:
                 while True:
-                    token = current.set(verdict.inner)
+                    token = current.set(verdict)
                     try:
                         chunk = await anext(stream)
                     except StopAsyncIteration:

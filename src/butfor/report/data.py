@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from butfor.attribution import Bill
     from butfor.report.examples import Example
     from butfor.report.findings import Finding
+    from butfor.report.scores import Scores
     from butfor.runs import Run
 
 SCHEMA = "butfor-report/1"
@@ -35,7 +36,8 @@ class ReportData:
 
     Attributes:
         run: The recorded run.
-        finding: The answer; None where nothing was asked yet.
+        finding: The answer of a profile or a search; None where another method answered, or nothing was asked yet.
+        scores: The answer of a method that gives each step one number: Shapley values, responsibility.
         result_id: The stored answer's name.
         bill: What the answer cost; None without an answer.
         notes: What a reader must know before trusting the answer, in sentences.
@@ -47,6 +49,7 @@ class ReportData:
 
     run: Run
     finding: Finding | None = None
+    scores: Scores | None = None
     result_id: str | None = None
     bill: Bill | None = None
     notes: tuple[str, ...] = ()
@@ -66,6 +69,7 @@ class ReportData:
             "run_id": self.run.run_id,
             "result_id": self.result_id,
             "finding": None if self.finding is None else self.finding.to_json(),
+            "scores": None if self.scores is None else self.scores.to_json(),
             "bill": None if self.bill is None else self.bill.to_json(),
             "notes": list(self.notes),
             "assumptions": list(self.assumptions),

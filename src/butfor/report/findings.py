@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from butfor.attribution.answers import ROLE_WORDS, Role
+from butfor.attribution.search import help_sentence
 from butfor.confidence import Estimate, Interval, Undefined, interval_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOT_DRAWN = Undefined(reason="not estimated by this method")
+
+IN_THE_SET, RULED_OUT, NOT_LOOKED_AT, LEFT_OPEN = "in the set", "ruled out", "not looked at", "left open"
+_SEARCH_WORDS = {
+    IN_THE_SET: "it may be the decisive step",
+    RULED_OUT: "it is not the decisive step, at the level of the answer",
+    NOT_LOOKED_AT: "it may be the decisive step: it was never decided again, and nothing else rules it out",
+    LEFT_OPEN: "the search ended before it said anything about this step",
+}
+# Step 0 has no earlier step whose decision it could execute.
+_MECHANICAL_AT_START = "decided again it comes out the same: the task and the instructions settle it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +58,14 @@ class StepFinding:
     @property
     def explanation(self) -> str:
         """What the role means, in words."""
-        known = {role.value: words for role, words in ROLE_WORDS.items()}
+        if self.is_mechanical and self.step == 0:
+            return _MECHANICAL_AT_START
+        known = {role.value: words for role, words in ROLE_WORDS.items()} | _SEARCH_WORDS
         return known.get(self.role, "")
 
     @property
     def is_mechanical(self) -> bool:
-        """Whether the step only executes what an earlier one decided."""
+        """Whether the step comes out the same when it is decided again."""
         return self.role == Role.MECHANICAL.value
 
     def to_json(self) -> dict[str, Any]:
@@ -80,6 +93,8 @@ class Finding:
         policy_calls: Their policy calls.
         unsupported: Tool to the rollouts that it left without an outcome.
         complete: Whether everything that was planned was drawn.
+        profile_calls: Policy calls that `profile` would make for the same run; None for other methods than `search`.
+        caveat: Under which assumption the set of a search holds, and what speaks against it.
     """
 
     method: str
@@ -95,6 +110,8 @@ class Finding:
     policy_calls: int
     unsupported: Mapping[str, int]
     complete: bool
+    profile_calls: int | None = None
+    caveat: str = ""
 
     @property
     def decisive(self) -> int | None:
@@ -108,8 +125,9 @@ class Finding:
 
     @property
     def alpha(self) -> float:
-        """α, the error level of the answer."""
-        return float(self.margins.get("alpha", 0.05))
+        """Error level of the answer: α, and what a judge's bounds on the recorded outcome add to it."""
+        judged = self.factual.alpha if isinstance(self.factual, Estimate) else 0.0
+        return float(self.margins.get("alpha", 0.05)) + judged
 
     def of(self, step: int) -> StepFinding | None:
         """Return a step's entry, None where the method did not look at it."""
@@ -133,17 +151,23 @@ class Finding:
             "commit_points": list(self.commit_points),
             "margins": dict(self.margins),
             "unsupported": dict(self.unsupported),
+            "profile_calls": self.profile_calls,
+            "caveat": self.caveat,
         }
 
 
 def read_finding(document: Mapping[str, Any], *, method: str = "profile") -> Finding:
     """Read the JSON form of a profile or a search; what a method does not give is shown as not estimated."""
+    method, kind = str(document.get("method", method)), str(document["kind"])
+    steps = sorted((_step(each) for each in document.get("steps", ())), key=lambda each: each.step)
+    if method == "search":
+        steps = [replace(each, role=_standing(each, kind)) for each in steps]
     return Finding(
-        method=str(document.get("method", method)),
-        kind=str(document["kind"]),
+        method=method,
+        kind=kind,
         sentence=str(document["sentence"]),
         factual=_interval(document, "factual"),
-        steps=tuple(sorted((_step(each) for each in document.get("steps", ())), key=lambda each: each.step)),
+        steps=tuple(steps),
         candidates=tuple(int(each) for each in document.get("candidates", ())),
         leading=document.get("leading"),
         commit_points=tuple(document.get("commit_points", ())),
@@ -152,7 +176,25 @@ def read_finding(document: Mapping[str, Any], *, method: str = "profile") -> Fin
         policy_calls=int(document.get("policy_calls", 0)),
         unsupported=dict(document.get("unsupported", {})),
         complete=bool(document.get("complete", True)),
+        profile_calls=document.get("profile_calls"),
+        caveat=str(document.get("caveat", _caveat(document))),
     )
+
+
+def _standing(step: StepFinding, kind: str) -> str:
+    """Say where a step stands after a search, which asks for membership of the set and for nothing else."""
+    if step.role in (Role.DECISIVE.value, Role.NOT_REPLAYABLE.value):
+        return step.role
+    if not step.in_set:
+        return RULED_OUT
+    if step.n == 0:
+        return NOT_LOOKED_AT
+    return IN_THE_SET if kind in ("withheld", "decisive") else LEFT_OPEN
+
+
+def _caveat(document: Mapping[str, Any]) -> str:
+    refuted = document.get("help_refuted")
+    return help_sentence(document.get("max_help"), None if refuted is None else (refuted[0], refuted[1])).strip()
 
 
 def _step(document: Mapping[str, Any]) -> StepFinding:

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import platform
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import butfor
 from butfor import canonical
-from butfor.attribution import Bill
+from butfor.attribution import METHODS, Bill
 from butfor.errors import InputError, NotFound
 from butfor.replay.stored import find_rollout
+from butfor.report.commands import commands_again, commands_of, only_from_python
 from butfor.report.data import ReportData, Reproduction
 from butfor.report.examples import choose, compare_all, resampled_step
 from butfor.report.findings import read_finding
 from butfor.report.notes import notes_of
+from butfor.report.scores import read_responsibility, read_shapley
 from butfor.report.visible import one_line, readable_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from butfor.report.findings import Finding
+    from butfor.report.scores import Scores
     from butfor.runs import Run
     from butfor.store import ResultRecord, Storage, StoredRollout
 
-KINDS = ("profile", "search")
+KINDS = tuple(METHODS)
 """Results that a report can show; the one saved last is taken."""
+
+_WITH_EFFECTS = ("profile", "search")
 
 
 def gather_report(
@@ -35,7 +40,7 @@ def gather_report(
     Args:
         store: Where they are.
         run_id: The run, or a unique prefix of its id.
-        result_id: Which answer; the last profile or search by default. Without any the report shows the run alone.
+        result_id: Which answer; the last one by default. Without any the report shows the run alone.
         rollout_ids: Rollouts to show beside the original, whatever was changed in them; ids or their beginnings.
 
     Raises:
@@ -54,20 +59,41 @@ def gather_report(
             reproduction=Reproduction(commands=commands_of(run), facts=_run_facts(store, run)),
         )
     body = canonical.decode(record.body)
-    finding = read_finding(body["answer"], method=record.kind)
+    finding, scores = _answer(store, run, body)
     bill = Bill.from_json(body["bill"])
     rollouts = _rollouts(store, run.run_id, str(body["fingerprint"]))
+    estimates = () if (answer := finding or scores) is None else answer.estimates()
+    complete = scores is None or scores.complete
     return ReportData(
         run=run,
         finding=finding,
+        scores=scores,
         result_id=record.result_id,
         bill=bill,
-        notes=notes_of(run, finding, bill, told=body["notes"], stopped=body["stopped"]),
-        assumptions=_unique(each for estimate in finding.estimates() for each in estimate.assumptions),
-        methods=_unique(estimate.method for estimate in finding.estimates()),
+        notes=notes_of(run, finding, bill, told=body["notes"], stopped=body["stopped"], complete=complete),
+        assumptions=_weakest(each for estimate in estimates for each in estimate.assumptions),
+        methods=_unique(estimate.method for estimate in estimates),
         examples=compare_all(store, run, _once([*choose(run, rollouts), *wanted])),
         reproduction=_reproduction(store, run, body),
     )
+
+
+def _answer(store: Storage, run: Run, body: dict[str, Any]) -> tuple[Finding | None, Scores | None]:
+    """Read the answer of whichever method gave it."""
+    document, method = body["answer"], str(body["method"])
+    if "kind" in document:  # a profile, a search, or any method on a run that cannot be replayed
+        return read_finding(document, method=method), None
+    if method == "responsibility":
+        return None, read_responsibility(document, proposals=body["settings"].get("proposals", {}))
+    return None, read_shapley(document, method=method, beside=_beside(store, run, str(body["fingerprint"])))
+
+
+def _beside(store: Storage, run: Run, fingerprint: str) -> Finding | None:
+    """Return the last profile from draws of the same fingerprint, else the last search: they know single effects."""
+    bodies = [canonical.decode(each.body) for each in store.list_results(run.run_id) if each.kind in _WITH_EFFECTS]
+    usable = [each for each in bodies if each["fingerprint"] == fingerprint and "steps" in each["answer"]]
+    usable.sort(key=lambda each: each["method"] == "profile")
+    return read_finding(usable[-1]["answer"], method=str(usable[-1]["method"])) if usable else None
 
 
 def _result(store: Storage, run_id: str, result_id: str | None) -> ResultRecord | None:
@@ -78,7 +104,7 @@ def _result(store: Storage, run_id: str, result_id: str | None) -> ResultRecord 
     if record.kind not in KINDS or record.run_id != run_id:
         raise InputError(
             f"result {result_id!r} is a {record.kind} of run {record.run_id}",
-            fix=f"name a {' or '.join(KINDS)} of {run_id}",
+            fix=f"name an answer about {run_id}; `butfor runs {run_id}` lists them",
         )
     return record
 
@@ -90,21 +116,13 @@ def _rollouts(store: Storage, run_id: str, fingerprint: str) -> list[StoredRollo
 
 
 def _reproduction(store: Storage, run: Run, body: dict[str, Any]) -> Reproduction:
-    settings = {key: value for key, value in body["settings"].items() if value is not None}
+    settings = {key: value for key, value in body["settings"].items() if value is not None and value != {}}
     plain = {f"setting {key}": one_line(readable_json(value, indent=None), 160) for key, value in settings.items()}
     facts = {"result": str(body["result_id"]), "fingerprint of the draws": str(body["fingerprint"])}
-    return Reproduction(commands=commands_of(run, options=_options(body)), facts=facts | plain | _run_facts(store, run))
-
-
-def commands_of(run: Run, *, options: str = "") -> tuple[str, ...]:
-    """The commands that give these numbers again, safe to paste: an imported run's id may be anything."""
-    name = shlex.quote(run.run_id)
-    return (f"butfor attribute {name}{options}", f"butfor report {name}")
-
-
-def _options(body: dict[str, Any]) -> str:
-    draws = body["settings"].get("draws")
-    return f" --method {shlex.quote(str(body['method']))}" + ("" if draws is None else f" --draws {int(draws)}")
+    return Reproduction(
+        commands=commands_again(run, body),
+        facts=facts | only_from_python(settings) | plain | _run_facts(store, run),
+    )
 
 
 def _once(rollouts: list[StoredRollout]) -> list[StoredRollout]:
@@ -129,5 +147,11 @@ def _run_facts(store: Storage, run: Run) -> dict[str, str]:
     return facts
 
 
-def _unique(items: Any) -> tuple[str, ...]:
+def _weakest(assumptions: Iterable[str]) -> tuple[str, ...]:
+    """Name each assumption once; one that another begins with is said by that one."""
+    found = _unique(assumptions)
+    return tuple(each for each in found if not any(other != each and other.startswith(each) for other in found))
+
+
+def _unique(items: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))

@@ -24,6 +24,7 @@ def notes_of(
     *,
     told: Sequence[str] = (),
     stopped: str | None = None,
+    complete: bool = True,
 ) -> tuple[str, ...]:
     """Collect the notes, most weighty first.
 
@@ -33,10 +34,12 @@ def notes_of(
         bill: What it cost.
         told: What the attribution noticed while it worked.
         stopped: Why it ended early.
+        complete: Whether everything that was planned was drawn.
     """
     notes = [*_of_grade(run), *_of_outcome(run, finding, told)]
+    notes += _of_stopping(complete if finding is None else finding.complete, stopped)
     if finding is not None:
-        notes += [*_of_stopping(finding, stopped), *_of_unsupported(finding), *_of_missing(finding)]
+        notes += [*_of_unsupported(finding), *_of_missing(finding)]
     if bill is not None:
         notes += [*_of_calls(bill), *_of_endings(bill)]
     # The grade's fields are said already.
@@ -70,8 +73,8 @@ def _of_outcome(run: Run, finding: Finding | None, told: Sequence[str]) -> Itera
         yield f"The judge is noisy: asked again about the same run its mean score is between {low:.2f} and {high:.2f}."
 
 
-def _of_stopping(finding: Finding, stopped: str | None) -> Iterable[str]:
-    if not finding.complete or stopped:
+def _of_stopping(complete: bool, stopped: str | None) -> Iterable[str]:
+    if not complete or stopped:
         why = f" ({one_line(stopped, 200)})" if stopped else ""
         yield (
             f"Not everything that was planned was drawn{why}. The bounds hold whatever stopped it; asking again goes "

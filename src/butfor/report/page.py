@@ -13,7 +13,9 @@ from markupsafe import Markup
 from butfor import canonical
 from butfor.confidence import Estimate
 from butfor.report import happenings, states, wording
+from butfor.report.findings import StepFinding
 from butfor.report.picture import draw
+from butfor.report.score_picture import draw_scores
 from butfor.report.visible import cut, one_line, readable, visible
 from butfor.runs.requests import texts
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from butfor.confidence import Interval
     from butfor.report.data import ReportData
     from butfor.report.examples import Example
-    from butfor.report.findings import StepFinding
+    from butfor.report.scores import StepScore
     from butfor.runs import Run, Step
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -60,6 +62,8 @@ def _context(data: ReportData) -> dict[str, object]:
         "data": data,
         "run": data.run,
         "finding": finding,
+        "scores": data.scores,
+        "bill": wording.bill_words(data.bill) if data.bill else [],
         "css": _css(),
         "headline": wording.headline(data),
         "outcome": outcome_words(data.run),
@@ -67,6 +71,11 @@ def _context(data: ReportData) -> dict[str, object]:
         "output": cut(readable(data.run.output)),
         "steps": list(_steps(data)),
     }
+    if data.scores is not None:
+        return shared | {
+            "p": draw_scores(data, data.scores),
+            "rows": [_score_row(data, each) for each in data.scores.steps],
+        }
     if finding is None:
         return shared
     return shared | {
@@ -77,7 +86,7 @@ def _context(data: ReportData) -> dict[str, object]:
         "sure": f"{1 - finding.alpha:.0%}",
         "p": draw(data, finding),
         "rows": [_table_row(data, each) for each in finding.steps],
-        "bill": wording.bill_words(data.bill) if data.bill else [],
+        "saving": wording.price_words(finding),
     }
 
 
@@ -107,6 +116,20 @@ def _table_row(data: ReportData, step: StepFinding) -> dict[str, object]:
         "decisive": step.step == data.finding.decisive,
         "commit": step.step == data.finding.commit_point,
         "in_set": step.in_set,
+    }
+
+
+def _score_row(data: ReportData, step: StepScore) -> dict[str, object]:
+    assert data.scores is not None
+    values = [step.value] if data.scores.published else [step.value, step.effect]
+    return {
+        "step": step.step,
+        "label": _label(data.run, step.step, 60),
+        "figures": [_figure(value, signed=True) for value in values],
+        "published": wording.score_words(step.published),
+        "best": step.best,
+        "role": step.role,
+        "flagged": step.flagged,
     }
 
 
@@ -144,7 +167,8 @@ class _StepView:
 def _steps(data: ReportData) -> Iterator[_StepView]:
     finding = data.finding
     for step, state in zip(data.run.steps, states_of(data.run), strict=True):
-        known = None if finding is None else finding.of(step.index)
+        answer = finding or data.scores
+        known = None if answer is None else answer.of(step.index)
         yield _StepView(
             index=step.index,
             label=happenings.in_short(step, 100),
@@ -152,7 +176,7 @@ def _steps(data: ReportData) -> Iterator[_StepView]:
             commit=finding is not None and step.index == finding.commit_point,
             role="" if known is None else known.role,
             explanation="" if known is None else known.explanation,
-            numbers="" if known is None else _numbers(known),
+            numbers="" if known is None else _known_numbers(data, known),
             origin=_origin(step),
             grade=step.grade.level.label,
             missing="; ".join(step.grade.missing),
@@ -161,6 +185,15 @@ def _steps(data: ReportData) -> Iterator[_StepView]:
             happening=happenings.happening(step),
             examples=tuple((_example_words(each), each) for each in data.examples_of(step.index)),
         )
+
+
+def _known_numbers(data: ReportData, known: StepFinding | StepScore) -> str:
+    if isinstance(known, StepFinding):
+        return _numbers(known)
+    assert data.scores is not None
+    crs = f"; CRS as published {wording.score_words(known.published)}" if data.scores.published else ""
+    best = f"; best proposal {known.best}" if known.best else ""
+    return f"{data.scores.symbol} = {_said(known.value, signed=True)}{crs}{best}"
 
 
 def states_of(run: Run) -> Iterator[states.State]:

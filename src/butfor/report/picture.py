@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from butfor.confidence import Estimate, Interval
@@ -10,6 +11,8 @@ from butfor.report.happenings import in_short
 from butfor.report.wording import bounds, number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from butfor.report.data import ReportData
     from butfor.report.findings import Finding, StepFinding
 
@@ -24,7 +27,7 @@ class Axis:
     """One quantity's axis.
 
     Attributes:
-        name: v, effect or blame.
+        name: v, effect, blame, or what a score is called.
         title: Above the axis.
         left: Pixels of its low end.
         right: Pixels of its high end.
@@ -101,7 +104,7 @@ class Picture:
         row: Height of a row.
         top: Where the rows begin.
         bottom: Where they end.
-        axes: v, effect and blame.
+        axes: One a quantity.
         rows: The steps.
         description: The picture in words.
     """
@@ -118,9 +121,20 @@ class Picture:
 
 def draw(data: ReportData, finding: Finding) -> Picture:
     """Lay a finding out."""
-    row = _ROW if len(finding.steps) <= _DENSE else _ROW_DENSE
     axes = _axes(finding)
-    rows = tuple(_row(data, finding, each, axes, _TOP + row * i + row / 2) for i, each in enumerate(finding.steps))
+    rows = [partial(_row, data, finding, axes, step) for step in finding.steps]
+    return lay_out(axes, rows, _description(finding))
+
+
+def lay_out(axes: tuple[Axis, ...], rows: Sequence[Callable[[float], Row]], description: str) -> Picture:
+    """Put rows below each other.
+
+    Args:
+        axes: What all rows share.
+        rows: Makers of a row, each told the pixels of its middle.
+        description: The picture in words.
+    """
+    row = _ROW if len(rows) <= _DENSE else _ROW_DENSE
     bottom = _TOP + row * len(rows)
     return Picture(
         width=WIDTH,
@@ -129,8 +143,8 @@ def draw(data: ReportData, finding: Finding) -> Picture:
         top=_TOP,
         bottom=bottom,
         axes=axes,
-        rows=rows,
-        description=_description(finding),
+        rows=tuple(make(_TOP + row * i + row / 2) for i, make in enumerate(rows)),
+        description=description,
     )
 
 
@@ -153,7 +167,7 @@ def _with_lines(axis: Axis, lines: tuple[tuple[float, str], ...]) -> Axis:
     )
 
 
-def _row(data: ReportData, finding: Finding, step: StepFinding, axes: tuple[Axis, ...], y: float) -> Row:
+def _row(data: ReportData, finding: Finding, axes: tuple[Axis, ...], step: StepFinding, y: float) -> Row:
     values = (step.v, step.effect, step.blame)
     decisive = step.step == finding.decisive
     return Row(
@@ -164,14 +178,15 @@ def _row(data: ReportData, finding: Finding, step: StepFinding, axes: tuple[Axis
         in_set=step.in_set,
         commit=step.step == finding.commit_point,
         role=step.role,
-        bars=tuple(_bar(value, axis) for value, axis in zip(values, axes, strict=True)),
+        bars=tuple(bar_of(value, axis) for value, axis in zip(values, axes, strict=True)),
         words=f"Step {step.step}: {step.role}; " + "; ".join(
             f"{axis.name} {number(value)} {bounds(value)}" for value, axis in zip(values, axes, strict=True)
         ),
     )  # fmt: skip
 
 
-def _bar(value: Interval, axis: Axis) -> Bar:
+def bar_of(value: Interval, axis: Axis) -> Bar:
+    """Place an interval on an axis."""
     middle = (axis.left + axis.right) / 2
     if not isinstance(value, Estimate):
         return Bar(middle=middle, reason=value.reason or "undefined")

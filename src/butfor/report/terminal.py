@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from butfor.report.data import ReportData
     from butfor.report.findings import Finding, StepFinding
+    from butfor.report.scores import Scores, StepScore
     from butfor.runs import Run
 
 STRIP = 15
@@ -32,14 +33,18 @@ def print_terminal(data: ReportData, console: Console) -> None:
     Nothing of a trace reaches the terminal as markup or as a control sequence.
     """
     _say(console, wording.headline(data), style="bold")
-    if data.finding is None:
+    if data.scores is not None:
+        _about(data.run, console, data.notes)
+        _scores(data, data.scores, console)
+    elif data.finding is None:
         print_run(data.run, console, notes=data.notes)
     else:
         _about(data.run, console, data.notes)
         _finding(data, data.finding, console)
     console.print()
     for command in data.reproduction.commands:
-        _say(console, f"$ {command}")
+        # Broken into lines it could not be pasted; a terminal wraps what is too long by itself.
+        console.print(Text(visible(f"$ {command}")), highlight=False, soft_wrap=True)
 
 
 def print_run(run: Run, console: Console, *, notes: Sequence[str] = ()) -> None:
@@ -75,7 +80,11 @@ def _finding(data: ReportData, finding: Finding, console: Console) -> None:
     table.add_column("step", justify="right", width=4)
     table.add_column("decided", width=19, no_wrap=True, overflow="ellipsis")
     table.add_column("−1   blame    1", width=STRIP, no_wrap=True)
-    table.add_column("blame [interval]", width=20, no_wrap=True)
+    table.add_column(
+        Text("blame [interval]"),  # as a str it would be markup
+        width=20,
+        no_wrap=True,
+    )
     table.add_column("what it did", width=15)
     for step in finding.steps:
         style = "bold" if step.step == finding.decisive else ""
@@ -85,6 +94,55 @@ def _finding(data: ReportData, finding: Finding, console: Console) -> None:
         console.print()
     for line in _below(data, finding):
         _say(console, line)
+
+
+def _scores(data: ReportData, scores: Scores, console: Console) -> None:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", expand=False)
+    table.add_column("", width=1)
+    table.add_column("step", justify="right", width=4)
+    table.add_column("decided", width=14 if scores.published else 19, no_wrap=True, overflow="ellipsis")
+    table.add_column(f"−1{scores.symbol:^11} 1", width=STRIP, no_wrap=True)
+    table.add_column(Text(f"{scores.symbol} [interval]"), width=20, no_wrap=True)
+    if scores.published:
+        table.add_column("CRS", width=4, no_wrap=True)
+    table.add_column("what is shown", width=15)
+    for step in scores.steps:
+        table.add_row(*(Text(cell) for cell in _score_cells(data, scores, step)), style="bold" if step.flagged else "")
+    console.print(table, highlight=False)
+    console.print()
+    for line in _below_scores(data, scores):
+        _say(console, line)
+
+
+def _score_cells(data: ReportData, scores: Scores, step: StepScore) -> list[str]:
+    known = step.step < len(data.run.steps)
+    return [
+        "◆" if step.flagged else "",
+        str(step.step),
+        in_short(data.run.steps[step.step], 14 if scores.published else 19) if known else "",
+        strip(step.value, point="◆" if step.flagged else "●"),
+        _numbers(step.value),
+        *([wording.score_words(step.published)] if scores.published else []),
+        step.role,
+    ]
+
+
+def _below_scores(data: ReportData, scores: Scores) -> list[str]:
+    return [
+        *(["◆ its interval excludes 0"] if any(each.flagged for each in scores.steps) else []),
+        f"{scores.meaning}.",
+        *scores.lines,
+        *(f"Step {each.step}, best proposal {each.best}" for each in scores.steps if each.best),
+        scores.sure,
+        *_price_and_assumptions(data),
+    ]
+
+
+def _price_and_assumptions(data: ReportData) -> list[str]:
+    return [
+        *([] if data.bill is None else [f"Price: {data.bill}; tool calls: {wording.answered_words(data.bill)}."]),
+        *(f"Assumes: {each}." for each in data.assumptions),
+    ]
 
 
 def _cells(data: ReportData, finding: Finding, step: StepFinding) -> list[str]:
@@ -128,7 +186,7 @@ def _below(data: ReportData, finding: Finding) -> list[str]:
     legend = ["◆ decisive step"] if finding.decisive is not None else []
     legend += ["? may be the decisive step"] if finding.decisive is None and finding.candidates else []
     legend += (
-        ["○ mechanical: executes what an earlier step decided"] if any(x.is_mechanical for x in finding.steps) else []
+        ["○ mechanical: decided again, it comes out the same"] if any(x.is_mechanical for x in finding.steps) else []
     )
     legend += ["⚑ commit point"] if finding.commit_point is not None else []
     sure = f"{1 - finding.alpha:.0%}"
@@ -140,6 +198,6 @@ def _below(data: ReportData, finding: Finding) -> list[str]:
             if finding.steps
             else []
         ),
-        *([] if data.bill is None else [f"Price: {data.bill}; tool calls: {wording.answered_words(data.bill)}."]),
-        *(f"Assumes: {each}" for each in data.assumptions),
+        *([saved] if (saved := wording.price_words(finding)) else []),
+        *_price_and_assumptions(data),
     ]

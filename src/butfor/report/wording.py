@@ -8,6 +8,8 @@ from butfor.confidence import Estimate, Interval
 from butfor.report.happenings import in_short
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from butfor.attribution import Bill
     from butfor.report.data import ReportData
     from butfor.report.findings import Finding
@@ -31,13 +33,60 @@ QUANTITIES = {
 def headline(data: ReportData) -> str:
     """Say in one sentence which step decided, how sure that is, and what deciding it again would have saved."""
     finding = data.finding
+    if data.scores is not None:
+        return data.scores.sentence
     if finding is None:
         return "This run was not attributed yet."
     step = finding.decisive
+    if finding.kind == "withheld" and finding.candidates:
+        return _set_words(finding)
     if step is None or step >= len(data.run.steps):
         return finding.sentence
     sure = f"{1 - finding.alpha:.0%} confidence"
-    return f"Step {step}, {in_short(data.run.steps[step], 70)}, decided this outcome ({sure}){_saving(finding, step)}."
+    said = f"Step {step}, {in_short(data.run.steps[step], 70)}, decided this outcome ({sure}){_saving(finding, step)}."
+    return f"{said} {finding.caveat}".strip()
+
+
+def _set_words(finding: Finding) -> str:
+    """Say what a withheld answer does know: the steps of which one is the decisive one."""
+    sure = f"with {1 - finding.alpha:.0%} confidence"
+    named = steps_words(finding.candidates)
+    if len(finding.steps) == len(finding.candidates) > 1:
+        said = f"Withheld: the decisive step may be any of the {len(finding.candidates)} steps {named}"
+    elif len(finding.candidates) == 1:
+        said = f"If any step decided this outcome it is step {finding.candidates[0]} {sure}"
+    else:
+        said = f"The decisive step is one of {named} {sure}"
+    likely = "" if finding.leading is None else f" (most likely step {finding.leading})"
+    return f"{said}; the budget was too small to tell more{likely}. {finding.caveat}".strip()
+
+
+def steps_words(steps: Sequence[int]) -> str:
+    """Write a set of steps, with three or more neighbours as a stretch: {1, 4–9}."""
+    stretches: list[list[int]] = []
+    for step in sorted(steps):
+        if stretches and stretches[-1][-1] == step - 1:
+            stretches[-1].append(step)
+        else:
+            stretches.append([step])
+    said = (f"{each[0]}–{each[-1]}" if len(each) > 2 else ", ".join(map(str, each)) for each in stretches)
+    return "{" + ", ".join(said) + "}"
+
+
+def price_words(finding: Finding) -> str:
+    """Say what a search saved, or did not, against a profile of the same run."""
+    calls, whole = finding.policy_calls, finding.profile_calls
+    if not whole or not calls:
+        return ""
+    profile = f"`profile` would make about {whole:,}"
+    if finding.kind == "withheld":  # there is no saving in stopping without an answer
+        return f"Spent: {amount(calls, 'policy call')}; {profile}."
+    if calls < whole:
+        return (
+            f"Saved: {1 - calls / whole:.0%} of the policy calls; {calls:,} were made, {profile} "
+            f"({whole / calls:.1f} times as many)."
+        )
+    return f"Nothing saved: {amount(calls, 'policy call')} were made, {profile}."
 
 
 def _saving(finding: Finding, step: int) -> str:
@@ -76,6 +125,11 @@ def amount(count: float, word: str, plural: str | None = None) -> str:
     """Write a count with its noun."""
     number_ = f"{count:,.0f}"
     return f"{number_} {word if number_ == '1' else plural or word + 's'}"
+
+
+def score_words(published: float | None) -> str:
+    """Write a published score, which is 0 or 1."""
+    return "none" if published is None else f"{published:g}"
 
 
 def commit_words(finding: Finding) -> str:

@@ -11,6 +11,7 @@ from butfor.store.records import ArmSummary, ResultRecord, RolloutRecord, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from butfor.canonical import Json
     from butfor.runs import Run
@@ -139,12 +140,14 @@ class MemoryStore:
     def list_arms(self, run_id: str) -> list[ArmSummary]:
         """List the arms of a run that have rollouts."""
         whole = self.resolve(run_id)
-        counts: dict[tuple[str, str], int] = {}
+        ended: dict[tuple[str, str], list[datetime]] = {}
         for each in self._rollouts.values():
             if each.run_id == whole:
-                key = (each.fingerprint, each.arm)
-                counts[key] = counts.get(key, 0) + 1
-        return [ArmSummary(fingerprint=key[0], arm=key[1], rollouts=count) for key, count in counts.items()]
+                ended.setdefault((each.fingerprint, each.arm), []).append(each.created_at)
+        return [
+            ArmSummary(fingerprint=fingerprint, arm=arm, rollouts=len(times), oldest=min(times))
+            for (fingerprint, arm), times in ended.items()
+        ]
 
     def save_result(self, result_id: str, run_id: str, kind: str, params_text: str, body_text: str) -> None:
         """Store an answer."""

@@ -114,7 +114,8 @@ class Storage(Protocol):
         """Store one rollout in one commit.
 
         Raises:
-            InputError: Another rollout has this id, or this draw of this arm.
+            DrawTaken: Another rollout is this draw of this arm.
+            InputError: Another rollout has this id.
             NotFound: The run does not exist.
         """
 

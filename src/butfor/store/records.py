@@ -110,11 +110,13 @@ class ArmSummary:
         fingerprint: The analysis.
         arm: The intervention, as text.
         rollouts: How many are stored.
+        oldest: When the first of them ended, with a time zone.
     """
 
     fingerprint: str
     arm: str
     rollouts: int
+    oldest: datetime
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

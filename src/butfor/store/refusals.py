@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from butfor.errors import InputError, NotFound
+from butfor.errors import DrawTaken, InputError, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,9 @@ def no_spec(run_id: str) -> NotFound:
 
 def no_such(kind: str, name: str) -> NotFound:
     """Say that a rollout or a result does not exist."""
-    return NotFound(f"there is no {kind} {name!r} in this store")
+    return NotFound(
+        f"there is no {kind} {name!r} in this store", fix="`butfor runs RUN --rollouts` lists what there is"
+    )
 
 
 def already(kind: str, name: str) -> InputError:
@@ -79,9 +81,9 @@ def already(kind: str, name: str) -> InputError:
     return InputError(f"another {kind} {name!r} is stored, and nothing stored is overwritten", fix="give a new id")
 
 
-def draw_taken(draw: int, arm: str, run_id: str) -> InputError:
+def draw_taken(draw: int, arm: str, run_id: str) -> DrawTaken:
     """Say that a draw of an arm is stored already."""
-    return InputError(
+    return DrawTaken(
         f"draw {draw} of this arm is stored already, and a draw enters an arm once",
         where=f"run {run_id}, arm {arm if len(arm) <= 80 else arm[:77] + '...'}",
         fix="continue with the next draw",

@@ -104,14 +104,25 @@ def journal(connection: Connection, rollout_id: str) -> str:
 def arms(connection: Connection, run_id: str) -> list[ArmSummary]:
     """List the arms of a run that have rollouts."""
     query = (
-        select(ARMS.c.fingerprint, ARMS.c.arm, func.count().label("rollouts"))
+        select(
+            ARMS.c.fingerprint,
+            ARMS.c.arm,
+            func.count().label("rollouts"),
+            # All are written in UTC and to the microsecond, so the first as text is the first in time.
+            func.min(ROLLOUTS.c.created_at).label("oldest"),
+        )
         .join(ROLLOUTS)
         .where(ARMS.c.run_id == run_id)
         .group_by(ARMS.c.arm_id, ARMS.c.fingerprint, ARMS.c.arm)
         .order_by(ARMS.c.arm_id)
     )
     return [
-        ArmSummary(fingerprint=row.fingerprint, arm=texts.take(connection, row.arm), rollouts=row.rollouts)
+        ArmSummary(
+            fingerprint=row.fingerprint,
+            arm=texts.take(connection, row.arm),
+            rollouts=row.rollouts,
+            oldest=datetime.fromisoformat(row.oldest),
+        )
         for row in connection.execute(query).all()
     ]
 

@@ -253,6 +253,27 @@ def test_a_cycle_of_parents_ends():
     assert report.ignored["model span around another model span"] == 2
 
 
+def test_each_record_of_a_mixed_log_is_read_in_its_own_dialect():
+    blocks = [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]
+    items = [
+        {"role": "user", "content": "x"},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+    ]
+    lines = [
+        {"messages": json.loads(CHAT)},
+        {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": blocks}]},
+        {"model": "m", "input": items},
+        {"messages": [{"type": "human", "content": "x"}, {"type": "ai", "content": "y"}]},
+        {"messages": [{"role": "user", "parts": [{"type": "text", "content": "x"}]},
+                      {"role": "assistant", "parts": [{"type": "text", "content": "y"}]}]},
+    ]  # fmt: skip
+    runs, report = read("\n".join(map(json.dumps, lines)).encode())
+    formats = [run.provenance.format for run in runs]
+    assert formats == [f"messages ({name})" for name in ("chat", "anthropic", "responses", "chat", "chat")]
+    assert [len(run.steps[0].parts) for run in runs] == [1] * 5
+    assert report.ignored == {}
+
+
 @pytest.mark.parametrize("vocabulary", ["openinference", "langfuse"])
 def test_a_judges_model_call_is_no_decision_of_the_agent(vocabulary):
     spans = [("a", None, "AGENT"), ("m", "a", "LLM"), ("e", None, "EVALUATOR"), ("j", "e", "LLM")]

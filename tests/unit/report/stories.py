@@ -3,12 +3,15 @@
 from collections.abc import Iterable
 
 from butfor.attribution import AnswerKind, Bill, Margins, Profile, Role, StepProfile
+from butfor.attribution.responsibility_result import Responsibility, StepResponsibility
+from butfor.attribution.shapley_result import Shapley, StepShapley
 from butfor.canonical import Json
 from butfor.confidence import Estimate, Interval, Undefined
 from butfor.report import ReportData, Reproduction
+from butfor.report.commands import commands_of
 from butfor.report.findings import Finding, read_finding
-from butfor.report.gathering import commands_of
 from butfor.report.notes import notes_of
+from butfor.report.scores import read_responsibility, read_shapley
 from butfor.runs import Grade, Observation, Outcome, RequestChain, Run, Step, Text, ToolCall, Usage, Value
 
 HOSTILE = (
@@ -133,9 +136,49 @@ def data_of(count: int, *, decisive: int = 1, hostile: str = "", grade: Grade | 
         notes=notes_of(run, finding, bill_of(count), told=told, stopped=None),
         assumptions=unique(each for estimate in finding.estimates() for each in estimate.assumptions),
         methods=unique(each.method for each in finding.estimates()),
-        reproduction=Reproduction(
-            commands=commands_of(run, options=" --draws 64"), facts={"fingerprint of the draws": f"f{hostile}"}
+        reproduction=Reproduction(commands=commands_of(run), facts={"fingerprint of the draws": f"f{hostile}"}),
+    )
+
+
+def shapley_of(*, simultaneous: bool = True) -> Shapley:
+    """Two steps that are both needed, and one that does nothing."""
+    shares = [between(0.45, 0.4, 0.5), between(0.46, 0.41, 0.51), between(0.0, -0.05, 0.05)]
+    return Shapley(
+        estimator="pooled coalition means",
+        steps=tuple(StepShapley(step=k, value=value) for k, value in enumerate(shares)),
+        efficiency=between(0.91, 0.85, 0.97) if simultaneous else Undefined(reason="not apart"),
+        total=0.91, alpha=0.05, simultaneous=simultaneous, rollouts=512, policy_calls=800, missing=0, complete=True,
+    )  # fmt: skip
+
+
+def shapley_data(*, hostile: str = "", simultaneous: bool = True, beside: Finding | None = None) -> ReportData:
+    """A report of Shapley values."""
+    answer = shapley_of(simultaneous=simultaneous).to_json()
+    return ReportData(
+        run=run_of(3, hostile=hostile),
+        scores=read_shapley(answer, method="shapley", beside=beside),
+        result_id="result-2",
+        bill=bill_of(3),
+        reproduction=Reproduction(commands=("butfor attribute run-1 --method shapley",)),
+    )
+
+
+def crs_data(*, hostile: str = "") -> ReportData:
+    """A report of responsibility: step 0 by luck, step 1 for certain, step 2 undrawn."""
+    answer = Responsibility(
+        steps=(
+            StepResponsibility(step=0, published=1.0, best=1, lift=between(0.02, -0.3, 0.3)),
+            StepResponsibility(step=1, published=1.0, best=0, lift=between(0.6, 0.3, 0.8)),
+            StepResponsibility(step=2, published=None, best=None, lift=Undefined(reason="not drawn")),
         ),
+        alpha=0.05, rollouts=400, policy_calls=700,
+    )  # fmt: skip
+    proposals = {"0": ["a", "ask" + hostile], "1": [{"tool_calls": [{"name": "check"}]}]}
+    return ReportData(
+        run=run_of(4, hostile=hostile),
+        scores=read_responsibility(answer.to_json(), proposals=proposals),
+        result_id="result-3",
+        bill=bill_of(4),
     )
 
 

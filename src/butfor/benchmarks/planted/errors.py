@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from butfor.attribution.judged import JUDGE_SHARE
 from butfor.benchmarks.planted import families as f
 from butfor.benchmarks.planted.trial import ALPHA, at_most, judge_on_the_factual_run, repeat, row, search
 
@@ -100,7 +101,6 @@ def _checks(cell: Cell, name: str, outcomes: list[Outcome]) -> list[Check]:
         "the set lacks the commit point": sum(o.commit_missed for o in outcomes),
     }
     worst = max(counts, key=lambda error: counts[error])
-    # A judge's mean has an interval of its own, at a fifth of α.
-    level = ALPHA * (1.2 if cell.judge else 1.0)
+    level = ALPHA * (1.0 + JUDGE_SHARE if cell.judge else 1.0)
     place = f"{cell.world.name}, n = {cell.world.steps}, {name}"
     return [at_most(f"errors ≤ α, most often {worst}: {place}", counts[worst], len(outcomes), level)]

@@ -30,7 +30,12 @@ FREE = {20: 2.0, 50: 2.0, 100: 2.0}
 # Everywhere else a search may cost 1.2 times the profile.
 NO_DEARER = 1 / 1.2
 # Assumption-free search at n = 100 takes most of the time and says what n = 50 says.
-MOST_FREE, MOST_DRAWS = 50, 128
+MOST_FREE = 50
+
+
+def most_draws(n: int) -> int:
+    """Return the draws a step at which a profile is given up; a search gets the same budget."""
+    return 256 if n <= 20 else 128
 
 
 def price(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, Any]], list[Check]]:
@@ -55,7 +60,9 @@ def _and(n: int, seed: int) -> World:
 
 
 def _search(world_of: Callable[[int], World], max_help: float | None, seed: int) -> Outcome:
-    return search(world_of(seed), seed, max_help=max_help)
+    world = world_of(seed)
+    calls = most_draws(world.steps) * world.steps * (world.steps + 1) // 2
+    return search(world, seed, max_help=max_help, calls=calls)
 
 
 def _compare(world_of: Callable[[int], World], n: int, seeds: range) -> tuple[list[dict[str, Any]], list[Check]]:
@@ -82,8 +89,8 @@ def _profile_row(world_of: Callable[[int], World], family: str, n: int, seeds: r
     """Find the profile with the fewest draws a step that is right in the wanted share of the repetitions."""
     needed = [draws_for_a_right_answer(world_of(seed), seed) for seed in seeds]
     draws = int(np.quantile(needed, RIGHT, method="higher"))
-    share = float(np.mean([d <= draws for d in needed]))
-    more = " or more" if draws > MOST_DRAWS else ""
+    share = float(np.mean([d <= min(draws, most_draws(n)) for d in needed]))
+    more = " or more" if draws > most_draws(n) else ""
     return {
         "family": family,
         "n": n,
@@ -97,9 +104,9 @@ def _profile_row(world_of: Callable[[int], World], family: str, n: int, seeds: r
 
 
 def draws_for_a_right_answer(world: World, seed: int) -> int:
-    """Return how many draws of each step a profile needs until its set is one right step; MOST_DRAWS + 1 if more."""
-    tally = Tally(world.steps)
-    plan = [Draw(arm=ResampleFrom(step=k), ordinal=i) for i in range(MOST_DRAWS) for k in range(world.steps)]
+    """Return how many draws of each step a profile needs until its set is one right step; most + 1 where more."""
+    tally, most = Tally(world.steps), most_draws(world.steps)
+    plan = [Draw(arm=ResampleFrom(step=k), ordinal=i) for i in range(most) for k in range(world.steps)]
     tally.enter(plan, world.results(plan, seed))
     margins = Margins()
     right = world.right(margins.tie)
@@ -107,4 +114,4 @@ def draws_for_a_right_answer(world: World, seed: int) -> int:
         candidates = evidence.candidates(margins.alpha)
         if len(candidates) == 1 and candidates[0] in right:
             return draws
-    return MOST_DRAWS + 1
+    return most + 1

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binom
 
+from butfor.attribution.judged import VERDICTS, judged_outcome
 from butfor.attribution.margins import Margins
 from butfor.attribution.profile import ProfileSampler
 from butfor.attribution.search import SearchSampler
 from butfor.benchmarks.harness import Check
 from butfor.benchmarks.planted.simulate import simulate, simulate_on_slots
-from butfor.confidence import Estimate, bounded_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from butfor.attribution.sampling import Sampler
     from butfor.attribution.search_result import Search
     from butfor.benchmarks.planted.world import World
+    from butfor.confidence import Estimate
 
 ALPHA = Margins().alpha
 TIE = Margins().tie
@@ -79,12 +80,10 @@ def outcome_of(sampler: Sampler[Search | Profile], world: World, seed: int) -> O
     )
 
 
-def judge_on_the_factual_run(world: World, seed: int, *, verdicts: int = 64) -> Estimate:
-    """Judge the factual run many times: y is the judge's mean, with its interval at a fifth of α."""
+def judge_on_the_factual_run(world: World, seed: int) -> Estimate:
+    """Judge the factual run many times: y is the judge's mean with its interval."""
     rng = np.random.default_rng([seed, 1])
-    mean = bounded_mean((rng.random(verdicts) < world.v[-1]).astype(float).tolist(), alpha=ALPHA / 5)
-    assert isinstance(mean, Estimate)
-    return mean
+    return judged_outcome((rng.random(VERDICTS) < world.v[-1]).astype(float).tolist())
 
 
 def repeat(once: Callable[[int], Outcome], seeds: Iterable[int]) -> list[Outcome]:

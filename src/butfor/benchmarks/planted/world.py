@@ -12,7 +12,7 @@ that takes its uniforms from `uniforms` gives the same results draw for draw.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,9 +20,14 @@ from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+Noise: TypeAlias = "Callable[[int], NDArray[np.float64]]"
+"""Slot to the uniforms of a batch of draws, one each; step j uses slot j, the outcome `OUTCOME`."""
+
+OUTCOME, GONE, LENGTH = -1, -2, -3
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -33,7 +38,8 @@ def uniforms(seed: int, ids: NDArray[np.uint64], slot: int) -> NDArray[np.float6
     Args:
         seed: Root of the simulation.
         ids: Draw ids.
-        slot: What the uniform is for: step j uses slot j; the outcome, gaps and lengths use −1, −2, −3.
+        slot: What the uniform is for: step j uses slot j; the outcome, gaps and lengths use `OUTCOME`, `GONE` and
+            `LENGTH`.
     """
     start = ((seed * 0xD1342543DE82EF95 + (slot + 3) * 0xA24BAED4963EE407) & 0xFFFFFFFFFFFFFFFF) | 1
     with np.errstate(over="ignore"):
@@ -102,12 +108,16 @@ class World:
     def results(self, draws: Sequence[Draw], seed: int) -> list[DrawResult]:
         """Simulate draws of prefix arms, in their order."""
         ids = np.array([draw.index for draw in draws], dtype=np.uint64)
+        return self.played(draws, lambda slot: uniforms(seed, ids, slot))
+
+    def played(self, draws: Sequence[Draw], noise: Noise) -> list[DrawResult]:
+        """Simulate draws of prefix arms, in their order, with given noise."""
         start = np.array([_step_of(draw) for draw in draws])
-        left = self._leaves_at(ids, start, seed)
+        left = self._leaves_at(start, noise)
         chance = np.append(self.off_path, self.v[-1])[left]
-        outcome = uniforms(seed, ids, -1) < chance
-        gone = uniforms(seed, ids, -2) < self.missing if self.missing else np.zeros(ids.size, dtype=bool)
-        calls = (self.steps - start) * (1.0 + self.spread * (2.0 * uniforms(seed, ids, -3) - 1.0))
+        outcome = noise(OUTCOME) < chance
+        gone = noise(GONE) < self.missing if self.missing else np.zeros(start.size, dtype=bool)
+        calls = (self.steps - start) * (1.0 + self.spread * (2.0 * noise(LENGTH) - 1.0) if self.spread else 1.0)
         return [
             DrawResult(
                 outcome=None if gone[i] else float(outcome[i]),
@@ -115,16 +125,16 @@ class World:
                 held_until=int(left[i]),
                 policy_calls=round(float(calls[i])),
             )
-            for i in range(ids.size)
+            for i in range(start.size)
         ]
 
-    def _leaves_at(self, ids: NDArray[np.uint64], start: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    def _leaves_at(self, start: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:
         """Return the step at which each rollout leaves the factual path, n where it never does."""
-        left = np.full(ids.size, self.steps)
-        undecided = np.ones(ids.size, dtype=bool)
+        left = np.full(start.size, self.steps)
+        undecided = np.ones(start.size, dtype=bool)
         for k in range(int(start.min(initial=self.steps)), self.steps):
             here = undecided & (start <= k)
-            leaves = here & (uniforms(seed, ids, k) >= self.match[k]) if self.match[k] > 0 else here
+            leaves = here & (noise(k) >= self.match[k]) if self.match[k] > 0 else here
             left[leaves] = k
             undecided &= ~leaves
             if not undecided.any():
