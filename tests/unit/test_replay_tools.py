@@ -8,6 +8,7 @@ import butfor
 from butfor import do
 from butfor.errors import InputError
 from butfor.replay import ToolPolicy
+from butfor.replay.tools import registered
 from tests.agents.recording import recorded, rollouts_of, run
 
 LIVE: list[str] = []
@@ -141,3 +142,27 @@ def test_a_tool_without_effect_is_refused_with_the_same_sentence():
 def test_a_simulator_lacking_a_method_is_refused():
     with pytest.raises(InputError, match=r"has no method replay\(\)"):
         butfor.simulator("x")(type("Half", (), {"answer": lambda *_: None}))
+
+
+def test_only_the_agents_own_simulators_answer_its_calls_and_count_in_its_draws():
+    store, run_id = recorded(agent, [WRITE_A])
+    before = rollouts_of(agent, store, run_id)
+
+    class Foreign:
+        def replay(self, tool: str, arguments: Any, answer: Any) -> None: ...
+
+        def answer(self, tool: str, arguments: Any) -> Any:
+            return "from another agent"
+
+    Foreign.__module__ = "somebody.elses.agent"
+    butfor.simulator("write")(Foreign)
+    after = rollouts_of(agent, store, run_id)
+    (rollout,) = run(after, do.action(0, [WRITE_B]), 1)
+    assert (after.fingerprint, rollout.status) == (before.fingerprint, "unsupported")
+    Foreign.__module__ = agent.__module__
+    butfor.simulator("write")(Foreign)
+    try:
+        (mine,) = run(rollouts_of(agent, store, run_id), do.action(0, [WRITE_B]), 1)
+    finally:
+        del registered[agent.__module__, "write"]
+    assert mine.output == ["from another agent"]

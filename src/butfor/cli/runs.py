@@ -98,7 +98,7 @@ def _document(run: Run, arms: Sequence[ArmSummary], results: Sequence[ResultReco
         "missing": list(grade.missing),
         "outcome": None if run.outcome is None else {"value": run.outcome.value, "rule": run.outcome.rule},
         "steps": [_step_document(step) for step in run.steps],
-        "arms": [dataclasses.asdict(each) for each in arms],
+        "arms": [dataclasses.asdict(each) | {"oldest": each.oldest.isoformat()} for each in arms],
         "results": [{"result_id": each.result_id, "kind": each.kind} for each in results],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,12 @@ class Agent:
         if not callable(made):
             raise AgentError(f"the factory {self.name} returned a {type(made).__name__}, which cannot be called")
         return made
+
+    def owns(self, module: str) -> bool:
+        """Say whether a module is part of the agent: one of its source files, its own module, or the running script."""
+        path = module.replace(".", os.sep)
+        files = (f"{path}.py", os.path.join(path, "__init__.py"))  # noqa: PTH118  the keys of `code` are plain text
+        return module in (self.function.__module__, "__main__") or any(file in self.code for file in files)
 
     @property
     def code_digest(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ import butfor
 from butfor import canonical
 from butfor.errors import AgentError, BudgetStop, DrawTaken, TransportFault
 from butfor.replay import reading
-from butfor.replay import tools as tool_answers
 from butfor.replay.ambient import Routed
 from butfor.replay.budget import Meter
 from butfor.replay.draws import FreshSeeds, RecordedSeeds
@@ -23,7 +23,7 @@ from butfor.replay.journal import Journal
 from butfor.replay.lanes import Wrapped
 from butfor.replay.plan import Plan, compile_plan
 from butfor.replay.rollout import RolloutSession
-from butfor.replay.tools import ToolPolicy
+from butfor.replay.tools import ToolPolicy, simulators_of
 from butfor.store import RolloutRecord
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Rollouts:
         self.store = store
         self.agent = agent
         self.score = score
-        self.tools = tools or ToolPolicy()
+        given = tools or ToolPolicy()
+        self.tools = replace(given, simulators={**simulators_of(agent.owns), **given.simulators})
         self.meter = meter or Meter()
         self.stopped: BudgetStop | TransportFault | None = None
         self.interrupted = False
@@ -102,7 +103,7 @@ class Rollouts:
                 "code": self.agent.code_digest,
                 "outcome": [self.score.name, self.score.digest, self.score.scores_failures],
                 "models": sorted({step.name for step in self.journal.steps}),
-                "simulators": sorted({*self.tools.simulators, *tool_answers.registered}),
+                "simulators": sorted(self.tools.simulators),
                 "live": [sorted(self.tools.allow_write), self.tools.live_reads_after_write],
                 "draws": 1,
             }

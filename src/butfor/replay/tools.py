@@ -52,8 +52,19 @@ class ToolPolicy:
     simulators: dict[str, Callable[[], Simulator]] = field(default_factory=dict)
 
 
-registered: dict[str, Callable[[], Simulator]] = {}
-"""Simulators that agents' modules registered, by tool."""
+registered: dict[tuple[str, str], Callable[[], Simulator]] = {}
+"""Simulators by (module that registered them, tool)."""
+
+
+def simulators_of(is_mine: Callable[[str], bool]) -> dict[str, Callable[[], Simulator]]:
+    """Return the simulators that an agent's own modules registered, by tool.
+
+    What else the process has loaded must not answer its calls, nor count in the key of its draws.
+
+    Args:
+        is_mine: Whether a module is part of the agent.
+    """
+    return {tool: kind for (module, tool), kind in registered.items() if is_mine(module)}
 
 
 def simulator(*tools: str) -> Callable[[type[Any]], type[Any]]:
@@ -61,6 +72,9 @@ def simulator(*tools: str) -> Callable[[type[Any]], type[Any]]:
 
     Args:
         tools: The tools' names. A class that simulates several shares one instance between them.
+
+    It answers for agents whose code imports the module that registers it, and for those of the running script; for any
+    other agent, name it in `ToolPolicy.simulators`.
 
     Raises:
         InputError: No tool is named, or the class lacks a method of `Simulator`.
@@ -72,7 +86,7 @@ def simulator(*tools: str) -> Callable[[type[Any]], type[Any]]:
         for method in ("replay", "answer"):
             if not callable(getattr(kind, method, None)):
                 raise InputError(f"the simulator {kind.__qualname__} has no method {method}()")
-        registered.update(dict.fromkeys(tools, kind))
+        registered.update({(kind.__module__, tool): kind for tool in tools})
         return kind
 
     return register
@@ -132,7 +146,7 @@ class ToolAnswers:
     def answer(self, crossing: Crossing, arguments: str) -> Answered | None:
         """Say who answers a call; None where it is unsupported."""
         name, effect = crossing.name, crossing.effect
-        make = self._policy.simulators.get(name) or registered.get(name)
+        make = self._policy.simulators.get(name)
         if make is not None:
             response, codec = codecs.dump(self._simulator(make).answer(name, canonical.decode(arguments)))
             self._note(crossing, arguments, response, by=make)
@@ -184,14 +198,14 @@ class ToolAnswers:
 
     def _remember(self, crossing: Crossing, arguments: str, response: str, *, by: object = None) -> None:
         self._history.append((crossing.name, arguments, response))
-        maker = self._policy.simulators.get(crossing.name) or registered.get(crossing.name)
+        maker = self._policy.simulators.get(crossing.name)
         if maker in self._simulators and maker is not by and maker is not None:
             self._tell(self._simulators[maker], [self._history[-1]])
 
     def _simulator(self, make: Callable[[], Simulator]) -> Simulator:
         if make not in self._simulators:
             self._simulators[make] = make()
-            mine = {tool for tool, maker in (registered | self._policy.simulators).items() if maker is make}
+            mine = {tool for tool, maker in self._policy.simulators.items() if maker is make}
             self._tell(self._simulators[make], [call for call in self._history if call[0] in mine])
         return self._simulators[make]
 

@@ -41,7 +41,7 @@ def read_dot(text: str, *, source: str = "graph") -> Graph:
 
 def _statement(tokens: Tokens, draft: Draft) -> None:
     first = tokens.next
-    if first.text == "{" or (first.kind == "word" and first.text.lower() == "subgraph"):
+    if tokens.stands("{") or (first.kind == "word" and first.text.lower() == "subgraph"):
         raise InputError("subgraphs are not read", where=tokens.where(first), fix="write each edge on its own")
     name = tokens.name()
     if tokens.take_mark("="):
@@ -66,7 +66,7 @@ def _defaults(tokens: Tokens, word: Token) -> None:
 
 
 def _node(tokens: Tokens, draft: Draft, name: Token) -> None:
-    if tokens.next.text == ":":
+    if tokens.stands(":"):
         raise InputError("ports are not read", where=tokens.where(name), fix="leave the port out")
     found = attributes(tokens)
     role = found["role"].text if "role" in found else "state"

@@ -55,9 +55,13 @@ class Tokens:
         self._at = min(self._at + 1, len(self._tokens) - 1)
         return token
 
+    def stands(self, *marks: str) -> bool:
+        """Say whether one of these marks is next; a quoted name that looks like one is not."""
+        return self.next.kind == "mark" and self.next.text in marks
+
     def take_mark(self, *marks: str) -> Token | None:
         """Take one of these marks, or nothing."""
-        return self.take() if self.next.kind == "mark" and self.next.text in marks else None
+        return self.take() if self.stands(*marks) else None
 
     def expect(self, mark: str) -> Token:
         """Take this mark.
