@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from butfor.estimation.columns import Columns
     from butfor.estimation.questions import Target
 
-# Units that a combination of mediators and treatment must have.
-SMALLEST_CELL = 5
-FEWEST_OVER = 20
+# Units that a combination of mediators and treatment must have, and units for linear mediators. A product of two
+# estimates is skewed when they are few: with 100 units 7% of nominal 5% bounds missed in one mirror.
+SMALLEST_CELL = 15
+FEWEST_OVER = 150
 _DISCRETE = "every treatment possible at every value of the mediators"
 _LINEAR = "mediators linear in the treatment, outcome linear in mediators and treatment"
 

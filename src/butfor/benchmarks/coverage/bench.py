@@ -31,8 +31,8 @@ SURE = 1.0 - 1e-6
 MIRRORS: tuple[Mirror, ...] = ("as drawn", "1 − T", "−Y")
 REPETITIONS = 2000
 RESAMPLED_REPETITIONS = 300
-_QUICK = {100: 60, 500: 40, 2000: 12}
-_QUICK_RESAMPLED = {100: 4, 500: 3, 2000: 2}
+_QUICK = {100: 30, 500: 20, 2000: 5}
+_QUICK_RESAMPLED = {100: 2, 500: 1, 2000: 1}
 NAIVE = "naive difference"
 PAPER = "OLS, normal (paper default)"
 
