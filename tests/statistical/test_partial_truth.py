@@ -79,6 +79,21 @@ def test_clustered_rows_are_bounded_by_their_clusters(size):
     assert size == 5 or by_rows > most_misses(repetitions)
 
 
+@pytest.mark.parametrize("share", [0.9, 0.98])
+def test_few_failing_clusters_are_bounded_too(share):
+    # By Student's t alone twenty clusters that all succeed would be called certain: it would miss 67% at .98.
+    rng, repetitions, clusters, size = numpy_generator("agreeing", str(share)), 400, 20, 10
+    misses = 0
+    for _ in range(repetitions):
+        y = np.repeat(rng.random(clusters) < share, size)
+        answer = manski_level(
+            y, np.ones(y.size), level=1, limits=Range(low=0, high=1), clusters=np.repeat(np.arange(clusters), size)
+        )
+        assert isinstance(answer, Bounds)
+        misses += answer.lower_bound > share
+    assert misses <= most_misses(repetitions)
+
+
 TYPES = list(itertools.product(itertools.product((0, 1), repeat=2), repeat=2))
 
 

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WIDTH, LINE, LEFT, EDGE = 760, 34, 330, 30
+WIDTH, LINE, LEFT, EDGE = 760, 44, 330, 30
 OURS, KNOWN = "#0b6e99", "#b3541e"
 
 

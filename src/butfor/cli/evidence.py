@@ -118,7 +118,11 @@ def test_file(
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
 @_json
 def sensitivity_file(file: Path, adjust_for: str, threshold: float, alpha: float, as_json: bool, **parts: Any) -> int:
-    """Say how strong a hidden cause must be to flip the sign of a linear adjustment on FILE."""
+    """Say how strong a hidden cause must be to flip the answer.
+
+    The answer is the lower bound of a linear adjustment on FILE, held against --threshold. Exit code 3 where there is
+    none.
+    """
     from butfor.confidence import Undefined
     from butfor.estimation.sensitivity import linear_sensitivity
 
@@ -148,7 +152,11 @@ def sensitivity_file(file: Path, adjust_for: str, threshold: float, alpha: float
 @click.option("--agent", help="only runs of this agent, as `butfor runs` names it")
 @_json
 def build_file(out: Path, tool: str | None, agent: str | None, as_json: bool) -> int:
-    """Make evidence of the runs in the store: one row a decision, its description, and a graph to start from."""
+    """Make evidence of recorded runs.
+
+    One row for each decision, the description of the rows, and a graph to start from, in which a hidden cause of
+    treatment and outcome stays.
+    """
     from butfor.estimation.evidence import decision_rows, read_file, save_evidence, starter_graph, write_rows
     from butfor.estimation.evidence.decisions import NOTE
     from butfor.graphs import write_yaml

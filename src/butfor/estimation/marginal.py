@@ -11,6 +11,7 @@ import numpy as np
 
 from butfor.confidence import Undefined
 from butfor.errors import InputError
+from butfor.estimation.limits import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -202,6 +203,8 @@ def _contrast(
                 f"{LEAST_VARYING} are needed for a normal limit"
             )
     influence = parts[0] + parts[1]  # type: ignore[operator]  # None was refused above
+    if columns.clusters is not None and np.unique(columns.clusters).size < FEWEST_CLUSTERS:
+        return Undefined(reason=f"there are fewer than {FEWEST_CLUSTERS} clusters")
     point, error = float(influence.mean()), _error(influence, columns.clusters)
     # A spread that is rounding is none: 5e-16 above a threshold would read as proof.
     if not 1e-9 * max(1e-300, float(np.abs(y).max())) < error < math.inf:

@@ -10,6 +10,7 @@ import numpy as np
 from butfor.confidence import Undefined
 from butfor.errors import InputError
 from butfor.estimation.endpoints import Moments, Range, clustered_lower, mean_lower, mean_upper, moments_of
+from butfor.estimation.limits import FEWEST_CLUSTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -332,13 +333,14 @@ def _from_scores(
     _, numbers = np.unique(np.asarray(clusters), return_inverse=True)
     if numbers.shape != low.shape:
         raise InputError("clusters and rows differ in number", fix="pass one cluster a row")
-    if numbers.max() < 1:
-        return Undefined(reason="there is one cluster only")
+    count = int(numbers.max()) + 1
+    if count < FEWEST_CLUSTERS:
+        return Undefined(reason=f"there are {count} clusters, fewer than {FEWEST_CLUSTERS}")
     return Bounds(
         lower=float(low.mean()),
         upper=float(high.mean()),
-        lower_bound=max(limits.low, clustered_lower(low, numbers, alpha=alpha)),
-        upper_bound=min(limits.high, -clustered_lower(-high, numbers, alpha=alpha)),
+        lower_bound=clustered_lower(low, numbers, limits, alpha=alpha),
+        upper_bound=-clustered_lower(-high, numbers, Range(low=-limits.high, high=-limits.low), alpha=alpha),
         alpha=alpha,
         n=low.size,
         method=f"{method}, clustered",

@@ -190,6 +190,10 @@ def linear_sensitivity(
     """
     names = tuple(adjust_for)
     columns.require(names)
+    if columns.clusters is not None:
+        return Undefined(reason="the rows come in clusters, and this bound takes them for independent")
+    if len(columns.levels.get(columns.treatment, ())) > 2:
+        return Undefined(reason="the treatment has more than two texts, which are no numbers")
     blocks = {name: _design(columns, name) for name in names}
     rest = np.column_stack([np.ones(columns.n), *blocks.values()])
     freedom = columns.n - rest.shape[1] - 1

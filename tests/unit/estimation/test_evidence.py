@@ -241,6 +241,14 @@ def test_damaged_files_and_queries_are_refused(tmp_path):
         read_file(path, Roles(treatment="T", outcome="Y"), kind="mixed")
 
 
+def test_a_file_with_a_header_only_has_no_rows(tmp_path):
+    path = tmp_path / "log.csv"
+    for text in ("T,Y\n", ""):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"no rows|no column"):
+            read_file(path, Roles(treatment="T", outcome="Y"), kind="mixed")
+
+
 def test_a_connection_of_the_users_own_is_read():
     connection = duckdb.connect()
     connection.execute("CREATE TABLE log AS SELECT i % 2 AS T, i * 0.5 AS Y FROM range(10) r(i)")

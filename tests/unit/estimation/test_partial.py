@@ -88,7 +88,7 @@ def test_a_contrast_is_never_bounded_away_from_zero(seed):
     n = int(rng.integers(1, 400))
     t = rng.integers(0, 3, n) if seed % 2 else np.arange(n) % 2
     y = (t == 1).astype(float) if seed % 3 else rng.random(n)
-    for clusters in (None, rng.integers(0, 9, n)):
+    for clusters in (None, rng.integers(0, 19, n)):
         answer = manski_contrast(y, t, level=1, reference=0, limits=UNIT, clusters=clusters)
         if isinstance(answer, Bounds):
             assert answer.lower <= 0 <= answer.upper
@@ -121,6 +121,20 @@ def test_what_cannot_be_bounded_is_undefined_not_zero():
     assert isinstance(balke_pearl([[[1, 1], [1, 1]], [[0, 0], [0, 0]]]), Undefined)
     lonely = bounds(manski_level([1.0], [1], level=1, limits=UNIT))
     assert (lonely.lower_bound, lonely.upper_bound) == (0.0, 1.0)
+
+
+def test_clusters_that_all_agree_prove_no_certainty():
+    # Twenty runs of thirty rows without a failure: the next run may well fail.
+    runs = np.repeat(np.arange(20), 30)
+    y, t = np.ones(600), np.ones(600)
+    answer = bounds(manski_level(y, t, level=1, limits=UNIT, clusters=runs))
+    assert answer.lower == 1.0
+    assert answer.lower_bound == pytest.approx(0.05 ** (1 / 20))
+    mirrored = bounds(manski_level(1 - y, t, level=1, limits=UNIT, clusters=runs))
+    assert mirrored.upper_bound == pytest.approx(1 - 0.05 ** (1 / 20))
+    few = manski_level(y, t, level=1, limits=UNIT, clusters=runs // 2)
+    assert isinstance(few, Undefined)
+    assert "10 clusters" in few.reason
 
 
 def test_a_range_is_never_widened_by_the_data():

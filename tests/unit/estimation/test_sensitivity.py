@@ -102,6 +102,11 @@ def test_what_a_regression_cannot_answer_is_undefined():
         answer = linear_sensitivity(columns({**table, **broken}), ["load"])
         assert isinstance(answer, Undefined)
         assert words in answer.reason
+    clustered = linear_sensitivity(columns({**table, "run": np.arange(300) // 10}, clusters="run"), ["load"])
+    assert isinstance(clustered, Undefined)
+    assert "clusters" in clustered.reason
+    several = Columns.of(table, treatment="team", outcome="Y")
+    assert isinstance(linear_sensitivity(several, ["load"]), Undefined)
     with pytest.raises(InputError, match="no column 'zeal'"):
         linear_sensitivity(columns(table), ["zeal"])
     with pytest.raises(InputError, match="not among the covariates"):
