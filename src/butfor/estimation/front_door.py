@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from butfor.estimation.columns import Columns
     from butfor.estimation.questions import Target
 
-# A product of two estimates is skewed when units are few: with 100 of them 7% of nominal 5% bounds missed in one mirror.
+# A product of two estimates is skewed when units are few: at 100, 7% of nominal 5% bounds missed in one mirror.
 FEWEST_UNITS = 150
 # Units that a combination of mediators and treatment must have. It is low on purpose: asking for 15 with 100 units kept
 # the samples in which the mediators happen to differ little between the arms, and over half of those missed.
@@ -115,7 +115,6 @@ def _linear(columns: Columns, mediators: tuple[str, ...], target: Target) -> _Fo
     """Multiply the treatment's slopes on the mediators with the mediators' slopes on the outcome."""
     if not isinstance(target, Contrast):
         return Insufficient(reason_code="unsupported", sentence="linear mediators give a contrast, not a level")
-    n = columns.n
     if min(Arms.of(columns, target).n.values()) < limits.SMALLEST_ARM and columns.treatment in columns.discrete:
         return Insufficient(reason_code="insufficient_evidence", sentence="an arm has too few units")
     first = linear_basis(columns, [columns.treatment])
