@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from butfor.estimation.columns import Columns
     from butfor.estimation.questions import Target
 
-# Units that a combination of mediators and treatment must have, and units for linear mediators. A product of two
-# estimates is skewed when they are few: with 100 units 7% of nominal 5% bounds missed in one mirror.
-SMALLEST_CELL = 15
-FEWEST_OVER = 150
+# A product of two estimates is skewed when units are few: at 100, 7% of nominal 5% bounds missed in one mirror.
+FEWEST_UNITS = 150
+# Units that a combination of mediators and treatment must have. It is low on purpose: asking for 15 with 100 units kept
+# the samples in which the mediators happen to differ little between the arms, and over half of those missed.
+SMALLEST_CELL = 5
 _DISCRETE = "every treatment possible at every value of the mediators"
 _LINEAR = "mediators linear in the treatment, outcome linear in mediators and treatment"
 
@@ -43,6 +44,9 @@ def front_door(columns: Columns, mediators: tuple[str, ...], *, target: Target, 
     refusal = refuse_constant(columns.y)
     if refusal is not None:
         return refusal
+    if columns.n < FEWEST_UNITS:
+        sentence = f"{columns.n} units are fewer than {FEWEST_UNITS}, which a product of two estimates needs"
+        return Insufficient(reason_code="insufficient_evidence", sentence=sentence)
     if columns.discrete.issuperset({columns.treatment, *mediators}):
         arms = Arms.of(columns, target)
         found = refuse_arms(arms.n) or _saturated(columns, mediators, target)
@@ -111,9 +115,6 @@ def _linear(columns: Columns, mediators: tuple[str, ...], target: Target) -> _Fo
     """Multiply the treatment's slopes on the mediators with the mediators' slopes on the outcome."""
     if not isinstance(target, Contrast):
         return Insufficient(reason_code="unsupported", sentence="linear mediators give a contrast, not a level")
-    n = columns.n
-    if n - len(mediators) - 2 < FEWEST_OVER:
-        return Insufficient(reason_code="insufficient_evidence", sentence=f"{n} units are too few for the mediators")
     if min(Arms.of(columns, target).n.values()) < limits.SMALLEST_ARM and columns.treatment in columns.discrete:
         return Insufficient(reason_code="insufficient_evidence", sentence="an arm has too few units")
     first = linear_basis(columns, [columns.treatment])

@@ -64,7 +64,8 @@ def _errs(share: float, rate: float, flip: bool, seed: int, number: int) -> tupl
     rng = np.random.default_rng([seed, round(share * 100), round(rate * 100), number])
     t = (rng.random(UNITS) < share).astype(float)
     # On the unit scale the mirror image of an event is no event.
-    y = (rng.random(UNITS) < (1.0 - rate if flip else rate)).astype(float)
+    event = rng.random(UNITS) < rate
+    y = (~event if flip else event).astype(float)
     table = {"t": t, "y": y, "p": np.where(t == 1, share, 1.0 - share)}
     columns = Columns.of(table, treatment="t", outcome="y", probability="p")
     arms = Arms.of(columns, Contrast())
