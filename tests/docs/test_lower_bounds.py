@@ -30,4 +30,4 @@ def test_the_limits_it_prints_are_the_limits_of_the_code():
     assert f"under {limits.SMALLEST_ESS:.0f} units, or a quarter" in TEXT
     assert limits.SMALLEST_ESS_SHARE == 0.25
     assert f"fewer than {limits.FEWEST_DF:.0f} degrees of freedom" in TEXT
-    assert limits.MOST_SKEW == 0.5
+    assert limits.MOST_SKEW == 0.6

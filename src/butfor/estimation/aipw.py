@@ -194,8 +194,8 @@ def _scores(
     first: NDArray[np.float64] | None = None
     for number, (name, received) in enumerate(zip(arms.names, arms.received, strict=True)):
         outcome, chance = np.empty(n), np.empty(n)
-        for fit, predict in places:
-            within = fit[received[fit]]
+        for _, predict in places:
+            within = np.flatnonzero(received & (fold != fold[predict[0]]))
             if within.size < 2:
                 return scores, measured, _empty_fold(name)
             outcome[predict] = nuisances.outcome(within, predict, y)

@@ -19,15 +19,15 @@ FEW_EVENTS: Final = 50
 FEWEST_EVENTS: Final = 10
 # Propensities below this are clipped; the share of units that need it is what refuses.
 CLIP: Final = 0.02
-MOST_CLIPPED: Final = 0.03
+MOST_CLIPPED: Final = 0.02
 # Kish's effective sample size of an arm's weights, in units and as a share of the arm.
 SMALLEST_ESS: Final = 20.0
 SMALLEST_ESS_SHARE: Final = 0.25
 # Welch–Satterthwaite degrees of freedom of the variance estimate: a handful of units decide below this. At 12 a series
-# with linear confounding and 500 units was refused 19% of the time, at 5 it is 7%, and misses as rarely.
-FEWEST_DF: Final = 5.0
+# with linear confounding and 500 units was refused 19% of the time, at 4 it is 5%, and misses as rarely.
+FEWEST_DF: Final = 4.0
 # |skewness| / √n of the scores; beyond it two terms of the Edgeworth expansion do not describe the tail.
-MOST_SKEW: Final = 0.5
+MOST_SKEW: Final = 0.6
 # First-stage F below which a one-sided 5% bound cannot rely on the first stage (Lee et al. 2022); both sides then share
 # the level. At 25 it missed 6.9% of the time in one mirror and 0.3% in the other.
 DOUBTFUL_F: Final = 104.7
