@@ -8,7 +8,7 @@ import pytest
 
 from butfor.errors import InputError, NotFound
 from butfor.estimation.cells import Cells
-from butfor.estimation.evidence import Roles, aggregate, read_object
+from butfor.estimation.evidence import Roles, aggregate, read_object, read_sql
 from butfor.noise import numpy_generator
 
 ROLES = Roles(treatment="T", outcome="Y", covariates=("a", "b", "c"))
@@ -75,6 +75,28 @@ def test_a_query_and_a_connection_of_the_users_own():
     assert found.cells.n.tolist() == [[33, 34]]
     assert found.cells.keys.shape == (1, 0)
     assert connection.execute("SELECT count(*) FROM log").fetchone() == (100,)
+
+
+def test_a_temporary_table_in_an_open_transaction_is_read_and_left_alone():
+    connection = duckdb.connect()
+    connection.execute("CREATE TEMP TABLE log AS SELECT i % 2 AS t, i % 3 AS y FROM range(100) r(i)")
+    connection.execute("BEGIN TRANSACTION")
+    connection.execute("INSERT INTO log VALUES (1, 2)")
+    roles = Roles(treatment="t", outcome="y")
+    assert aggregate("FROM log", roles, kind="mixed", connection=connection).evidence.rows == 101
+    assert read_sql("FROM log", roles, kind="mixed", connection=connection).evidence.rows == 101
+    with pytest.raises(InputError, match="no column 'z'"):
+        aggregate("FROM log", Roles(treatment="t", outcome="z"), kind="mixed", connection=connection)
+    connection.execute("COMMIT")
+    assert connection.execute("SELECT count(*) FROM log").fetchone() == (101,)
+
+
+def test_a_csv_file_is_reduced_too(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("t,y,c\n1,0.5,red\n0,0.25,blue\n1,1.5,red\n")
+    found = aggregate(path, Roles(treatment="t", outcome="y", covariates=("c",)), kind="mixed")
+    assert found.levels == {"c": ("blue", "red")}
+    assert found.cells.n.tolist() == [[1, 0], [0, 2]]
 
 
 @pytest.mark.parametrize(

@@ -93,15 +93,14 @@ def aggregate(source: Path | str, roles: Roles, *, kind: Kind, connection: Any =
     engine, relation = _connected(connection), _relation(source)
     where = str(source) if isinstance(source, Path) else "the query"
     kinds = _kinds(engine, relation, roles, where)
-    engine.execute("BEGIN TRANSACTION")  # both statements see the same rows
-    try:
-        rows, unit = _probe(engine, relation, roles, kinds, where)
-        query = _query(relation, roles, unit)
-        groups = _run(engine.execute, query).fetchall()
-    finally:
-        engine.execute("ROLLBACK")
+    rows, unit = _probe(engine, relation, roles, kinds, where)
+    query = _query(relation, roles, unit)
+    groups = _run(engine.execute, query).fetchall()
     if len(groups) > MOST_DENSE:
         raise InputError(f"there are more than {MOST_DENSE} strata and arms", where=where, fix="use fewer covariates")
+    # No transaction holds the statements together: the user may have one open, and a nested BEGIN aborts it.
+    if sum(group[-5] for group in groups) != rows:
+        raise InputError("the rows changed while they were read", where=where, fix="read a snapshot")
     if any(group[-5] != group[-2] for group in groups):
         raise _not_finite(roles.outcome, where)
     cells, levels = _cells(groups, roles, kinds, unit, where)
@@ -127,7 +126,8 @@ def _connected(connection: Any) -> Any:
         raise MissingExtra("duckdb", extra="evidence", purpose="querying evidence") from None
     # Reading evidence must not fetch code from anywhere.
     settings = {"autoinstall_known_extensions": "false"}
-    return duckdb.connect(":memory:", config=settings) if connection is None else connection.cursor()
+    # The user's own connection, not a cursor of it: a cursor does not see temporary tables and registered frames.
+    return duckdb.connect(":memory:", config=settings) if connection is None else connection
 
 
 def _run(execute: Callable[[str], Any], query: str) -> Any:
