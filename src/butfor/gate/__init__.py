@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from butfor.gate.verdict import EXIT_CODES, REASONS, Reason, ReasonRow, Verdict
 
 if TYPE_CHECKING:
+    from butfor.gate.action import Action
     from butfor.gate.decide import Decision
     from butfor.gate.inputs import Inputs, Sample, answer_for
     from butfor.gate.rules import DEFAULT, PAPER, PRESETS, Demands, Preset, Rules, Trial
@@ -16,6 +17,7 @@ __all__ = [
     "ReasonRow",
     "REASONS",
     "EXIT_CODES",
+    "Action",
     "Decision",
     "Inputs",
     "Sample",
@@ -33,7 +35,8 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(["Rules", "Preset", "PRESETS", "DEFAULT", "PAPER", "Trial", "Demands"], "rules"),
     **dict.fromkeys(["Inputs", "Sample", "answer_for"], "inputs"),
-    **dict.fromkeys(["Decision"], "decide"),
+    "Decision": "decide",
+    "Action": "action",
 }
 
 
