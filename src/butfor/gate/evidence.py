@@ -41,6 +41,7 @@ class Loaded:
         query: The query that gave it; None for a file.
         lineage: Name of its source: refreshed evidence of one source is one lineage.
         newest: When its newest unit was seen; None where unknown.
+        rows: The rows as they were read, which the digest names; None where only statistics were.
     """
 
     sample: Sample
@@ -49,6 +50,7 @@ class Loaded:
     query: str | None
     lineage: str
     newest: datetime | None
+    rows: Columns | None = None
 
     def at(self, now: datetime) -> Sample:
         """Return the sample with its age at a time."""
@@ -136,6 +138,7 @@ def loaded(entry: Entry, columns: Columns, description: Evidence, *, lineage: st
         query=query,
         lineage=lineage,
         newest=_newest(description.window),
+        rows=columns,
     )
 
 
