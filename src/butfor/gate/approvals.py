@@ -233,7 +233,8 @@ def _used(pending: Pending, kind: PermitKind, call: str, agent: str, trust: Trus
     number = 1 if last is None or last.place is None else last.place + 1
     if number > terms.uses:
         return NotPermitted(reason="used_up", sentence=f"its {terms.uses} use{'s' * (terms.uses != 1)} are used up")
-    said: dict[str, Json] = {"event": "used", "permit": terms.digest, "call": call, "agent": agent, "use": number}
+    said: dict[str, Json] = {"event": "used", "permit": terms.digest, "tool": terms.tool, "call": call, "agent": agent}
+    said["use"] = number
     entry = pending.add(kind, said, scope=terms.digest, place=number)
     return Used(permit=permit, use=number, entry=entry)
 
