@@ -42,6 +42,7 @@ class Loaded:
         lineage: Name of its source: refreshed evidence of one source is one lineage.
         newest: When its newest unit was seen; None where unknown.
         rows: The rows as they were read, which the digest names; None where only statistics were.
+        rows_hash: With statistics: a hash of the multiset of rows by the engine that aggregated them.
     """
 
     sample: Sample
@@ -51,6 +52,7 @@ class Loaded:
     lineage: str
     newest: datetime | None
     rows: Columns | None = None
+    rows_hash: str | None = None
 
     def at(self, now: datetime) -> Sample:
         """Return the sample with its age at a time."""
@@ -192,6 +194,7 @@ def _statistics(entry: Entry, directory: Path, graph: Graph) -> Loaded:
         query=found.query,
         lineage=source.file or str(source.sql),
         newest=None,
+        rows_hash=found.rows_hash,
     )
 
 

@@ -87,6 +87,15 @@ def test_statistics_of_a_continuous_outcome_can_be_sealed_and_derived_again(plac
     assert statuses(report)["estimate"] == "ok"
 
 
+def test_statistics_can_be_held_against_the_rows_that_they_are_of(place):
+    made = make(place=place, level="fine statistics")
+    report = verify(made.data, given(made))
+    assert (report.level, failures(report)) == ("rows", {})
+    coarse = make(place=place, level="statistics")
+    report = verify(coarse.data, given(coarse))
+    assert (report.level, set(failures(report))) == ("attested", {"evidence"})
+
+
 def test_without_the_evidence_the_numbers_are_attested_and_the_report_says_so(place):
     made = make(place=place)
     report = verify(made.data, given(made, rows=None))
