@@ -72,7 +72,9 @@ def tell(ruling: Ruling, *, out: Path | None, request: Path | None, as_json: boo
 
 
 def _print(ruling: Ruling, out: Path | None, request: Path | None) -> None:
-    click.echo(ruling.in_words())
+    click.echo(ruling.headline())
+    for each in ruling.missing:
+        click.echo(f"- {each}")
     decision = ruling.decision
     if decision.lower is not None and decision.upper is not None:
         level = "" if decision.alpha is None else f" (each side wrong with chance at most {decision.alpha:.3g})"

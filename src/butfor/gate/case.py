@@ -193,7 +193,8 @@ class Case:
         rules = self.inputs.rules
         if not isinstance(self.inputs.answer, Hedge):
             return True
-        return rules.preset.partial and rules.outcome_range is not None
+        could_clear = rules.bound_on == "level" or rules.tau_u < 0 or rules.instrument is not None
+        return rules.preset.partial and rules.outcome_range is not None and could_clear
 
     def reserve(self, ledger: Ledger, warm: Warm) -> None:
         """Reserve an error level, where the preset spends any and the data are going to be looked at."""
