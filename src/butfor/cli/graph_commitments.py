@@ -126,9 +126,9 @@ def _tell(versions: list[Commitment], trust: TrustFile | None, *, as_json: bool)
             click.echo(f"  states     no {said.treatment} <-> {said.outcome}: {said.reason}")
         for approval in each.approvals:
             click.echo(f"  approved   {approval.at} by {approval.signature.key}")
-        if trust is not None and not isinstance(why := each.approver(trust), Trusted):
+        if trust is not None and not isinstance(why := each.approver(trust, by=datetime.now(UTC)), Trusted):
             click.echo(f"  {why.sentence}")
 
 
 def _approved(version: Commitment, trust: TrustFile | None) -> dict[str, Any]:
-    return {} if trust is None else {"approved": isinstance(version.approver(trust), Trusted)}
+    return {} if trust is None else {"approved": isinstance(version.approver(trust, by=datetime.now(UTC)), Trusted)}
