@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from butfor.cli.noting import note
 from butfor.gate import commitments
 from butfor.gate.commitments import Statement
 from butfor.gate.keys import default_directory, signer_for
@@ -67,6 +68,7 @@ def commit(
         statements=[Statement(treatment=t, outcome=y, reason=why) for t, y, why in unconfounded],
         evidence=next((kind for kind in KINDS if kind == evidence_kind), None),
     )
+    note("graph", name, {"event": "commit", **_named(made), "author": author, "reason": reason})
     _tell([made], None, as_json=as_json)
     if not as_json:
         click.echo(f"not yet approved: butfor graph approve {name}")
@@ -86,7 +88,9 @@ def approve(
     """Sign a version of the graph NAME with an approver key."""
     signer = signer_for(keys or default_directory(), "approver", key_id=key)
     now = datetime.now(UTC).replace(microsecond=0)
-    _tell([commitments.approve(directory, name, signer=signer, at=now, version=version)], None, as_json=as_json)
+    approved = commitments.approve(directory, name, signer=signer, at=now, version=version)
+    note("graph", name, {"event": "approve", **_named(approved), "key": signer.key_id})
+    _tell([approved], None, as_json=as_json)
     return 0
 
 
@@ -109,6 +113,10 @@ def log(name: str, trust: Path | None, directory: Path, *, as_json: bool) -> int
     if not as_json:
         click.echo(words)
     return code
+
+
+def _named(version: Commitment) -> dict[str, Any]:
+    return {"version": version.version, "commitment": version.digest, "graph": version.graph.digest}
 
 
 def _tell(versions: list[Commitment], trust: TrustFile | None, *, as_json: bool) -> None:
