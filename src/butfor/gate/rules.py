@@ -161,6 +161,14 @@ class Rules:
     demands: Demands = Demands()
     preset: Preset = DEFAULT
 
+    def __hash__(self) -> int:
+        # Asked for several times a decision, and 10 µs each time without being remembered.
+        found = self.__dict__.get("_hash")
+        if found is None:
+            fields = tuple(getattr(self, field.name) for field in dataclasses.fields(self))
+            found = self.__dict__["_hash"] = hash(fields)
+        return int(found)
+
     @property
     def cost_limit(self) -> float | None:
         """The threshold that the declared cost meets; None where the policy does not state it."""
