@@ -1,0 +1,47 @@
+"""`butfor gate`: decide about a tool call before it runs, and keep the record."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SUBVERBS: dict[str, tuple[str, str]] = {}
+"""Subverb to the module that holds its `command`, and its one-line help, in the order of `butfor gate --help`."""
+
+
+class Subverbs(click.Group):
+    """Load a subverb's module when it is asked for."""
+
+    subverbs: Mapping[str, tuple[str, str]] = SUBVERBS
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the subverbs in the order of SUBVERBS."""
+        del ctx
+        return list(self.subverbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a subverb's command, or None for an unknown name (click then suggests)."""
+        del ctx
+        if cmd_name not in self.subverbs:
+            return None
+        command = importlib.import_module(self.subverbs[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the subverbs without importing them."""
+        del ctx
+        rows = [(name, words) for name, (_, words) in self.subverbs.items()]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+@click.group("gate", cls=Subverbs)
+def command() -> None:
+    """Decide about a tool call before it runs: EXECUTE, REJECT, EXPERIMENT or ABSTAIN, each with a certificate."""
