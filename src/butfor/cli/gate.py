@@ -10,7 +10,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SUBVERBS: dict[str, tuple[str, str]] = {}
+SUBVERBS: dict[str, tuple[str, str]] = {
+    "keys": ("butfor.cli.gate_keys", "make, list, rotate and revoke the keys that sign"),
+}
 """Subverb to the module that holds its `command`, and its one-line help, in the order of `butfor gate --help`."""
 
 

@@ -18,12 +18,14 @@ from butfor.gate.verdict import REASONS
 from butfor.identification import Hedge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from butfor.estimation.answers import Effect
     from butfor.gate.rules import BoundOn, Rules
     from butfor.gate.verdict import Reason, Verdict
     from butfor.gate.worst_case import WorstCase
 
-__all__ = ["Decision", "Inputs", "decide", "judge", "refused"]
+__all__ = ["Decision", "Inputs", "decide", "decide_by", "judge", "refused"]
 
 # Re-derived numbers agree to this, relative to the interval's own scale; a bound nearer to τ_u proves nothing.
 AGREE = 1e-9
@@ -61,9 +63,14 @@ def decide(inputs: Inputs) -> Decision:
     Guarantee: P(EXECUTE | the effect is at most τ_u) ≤ alpha if the assumptions hold. Nothing but a checked proof and a
     bound above τ_u leads to EXECUTE; whatever cannot be computed is a refusal with its reason.
     """
+    return decide_by(inputs, measure)
+
+
+def decide_by(inputs: Inputs, measure_with: Callable[[Inputs], Measured]) -> Decision:
+    """Decide, with the bounds from a measurement that may be remembered; see `decide`."""
     try:
         early = before_data(inputs)
-        return early if early is not None else judge(inputs, measure(inputs))
+        return early if early is not None else judge(inputs, measure_with(inputs))
     except ButforError as error:
         return refused("error", str(error))
     except Exception as error:  # noqa: BLE001  fail closed: a fault in an estimator must not open the gate

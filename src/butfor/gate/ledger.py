@@ -93,6 +93,10 @@ class View:
     def __init__(self, view: LedgerView) -> None:
         self._view = view
 
+    def head(self) -> Head:
+        """Return position and hash of the last entry."""
+        return self._view.head()
+
     def at(self, position: int) -> Entry | None:
         """Return an entry; None where there is none."""
         return _entry(self._view.at(position))

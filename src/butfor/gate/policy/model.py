@@ -37,20 +37,23 @@ class FromArgument(_Part):
 
 
 class Outcome(_Part):
-    """What the action is for; more of it is better."""
+    """What the action is for."""
 
     name: str = Field(min_length=1, description="the outcome's column and node")
     range: tuple[float, float] | None = Field(
         default=None, description="lowest and highest possible outcome, declared, never read off the data"
     )
     two_valued: bool = Field(default=False, description="only the two ends of the range occur")
+    better: Literal["more", "less"] = Field(
+        default="more", description="less: the gate reads the column upside down (low + high - value)"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Outcome:
         if self.range is not None and not self.range[0] < self.range[1]:
             raise ValueError(f"the range [{self.range[0]:g}, {self.range[1]:g}] is empty: write the lower end first")
-        if self.two_valued and self.range is None:
-            raise ValueError("a two-valued outcome needs its range: the two values")
+        if self.range is None and (self.two_valued or self.better == "less"):
+            raise ValueError("a two-valued or upside-down outcome needs its range: [low, high]")
         return self
 
 
@@ -68,7 +71,7 @@ class EvidenceSource(_Part):
     file: str | None = Field(default=None, description="a CSV, TSV, JSON Lines or Parquet file")
     sql: str | None = Field(default=None, description="a SELECT statement that DuckDB can run")
     saved: str | None = Field(default=None, description="a description written by `butfor evidence show --save`")
-    runs: str | None = Field(default=None, description="the recorded runs of this agent, one row a decision")
+    runs: str | None = Field(default=None, description="the recorded runs of this agent (any: *), one row a decision")
     kind: Literal["observational", "randomised", "mixed", "policy-confounded"] | None = Field(
         default=None, description="how treatments were chosen; saved evidence and runs know it"
     )
@@ -157,20 +160,37 @@ class RobustnessPart(_Part):
     hidden_cause: float | None = Field(
         default=None, ge=0, lt=1, description="least share of treatment and outcome that a hidden cause must explain"
     )
+    show: bool = Field(default=True, description="examine the rest too, up to 50,000 rows, and show it")
     odds_factor: float | None = Field(
         default=None, ge=1, description="Λ: the bound must hold for hidden causes that move the odds by at most it"
     )
 
 
+class Hypothesis(_Part):
+    """One question that may be asked."""
+
+    to: Value = Field(description="t*")
+    stratum: dict[str, Value] = Field(default={}, description="value of each stratum variable")
+
+
 class BudgetPart(_Part):
     """How a family's error level is shared out."""
 
-    epoch: str = Field(default="1", description="a new epoch needs evidence disjoint from what was used")
-    shares: dict[str, float] = Field(default={}, description="share of the error level, by agent; sums to at most 1")
-    other_agents: float = Field(default=1.0, gt=0, le=1, description="share of an agent that is not named")
-    hypotheses: int | None = Field(
-        default=None, gt=0, description="a finite number of questions, each with an equal part of a share"
+    shares: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default={}, description="share of the error level, by agent"
     )
+    other_agents: float | None = Field(
+        default=None, ge=0, le=1, description="share of all agents that are not named; by default what is left"
+    )
+    hypotheses: tuple[Hypothesis, ...] | None = Field(
+        default=None, min_length=1, description="all that may be asked, each at an equal part of the error level"
+    )
+
+    @model_validator(mode="after")
+    def _one_whole(self) -> BudgetPart:
+        if sum(self.shares.values()) + (self.other_agents or 0.0) > 1.0 + 1e-12:
+            raise ValueError("the agents' shares add up to more than 1")
+        return self
 
 
 class Entry(_Part):
@@ -180,7 +200,7 @@ class Entry(_Part):
     when: dict[str, str | float | bool] = Field(default={}, description="arguments that a call of this entry has")
     outcome: Outcome
     treatment: Treatment
-    graph: str = Field(description="the graph file, or the name of a committed graph")
+    graph: str = Field(min_length=1, description="name of a committed graph, or its file, which must be as committed")
     evidence: EvidenceSource
     context: dict[str, ContextVariable] = Field(default={}, description="what is read when the call comes")
     strata: tuple[str, ...] = Field(default=(), description="context variables within whose values the effect is asked")
@@ -217,6 +237,8 @@ class Policy(_Part):
     mode: Literal["observe", "enforce"] = Field(
         default="enforce", description="observe decides and records, and lets every call pass, marked so"
     )
+    graphs: str = Field(default="graphs", description="the folder of committed graphs")
+    trust: str = Field(default="trust.json", description="the trust file: whose approval of a graph counts")
     tools: dict[str, Entry] = Field(min_length=1, description="one entry a tool")
 
 
