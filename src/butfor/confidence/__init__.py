@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from butfor.confidence.betting import betting_gains, lower_betting_bound, plug_in_bets
     from butfor.confidence.bounded import bounded_mean, hoeffding_bentkus
     from butfor.confidence.contrasts import bets_against, guess, log_gain
     from butfor.confidence.differences import difference, newcombe
@@ -27,6 +28,9 @@ __all__ = [
     "clopper_pearson_bounds",
     "wilson",
     "betting_interval",
+    "lower_betting_bound",
+    "plug_in_bets",
+    "betting_gains",
     "bounded_mean",
     "hoeffding_bentkus",
     "difference",
@@ -49,6 +53,7 @@ __all__ = [
 _HOME = {
     "estimates": ("Estimate", "Interval", "Undefined", "interval_from_json", "known"),
     "proportions": ("clopper_pearson", "clopper_pearson_bounds", "wilson"),
+    "betting": ("betting_gains", "lower_betting_bound", "plug_in_bets"),
     "means": ("betting_interval",),
     "bounded": ("bounded_mean", "hoeffding_bentkus"),
     "differences": ("difference", "newcombe"),
