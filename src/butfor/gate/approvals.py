@@ -122,8 +122,8 @@ class Permit:
             said = dict(document["terms"])
             if said.pop("schema") != SCHEMA:
                 raise CorruptRecord("this is no permit of a kind that is known", where=where)
-            times = {name: moment(said.pop(name), f"{where}.terms.{name}") for name in ("valid_from", "valid_until")}
-            return cls(terms=Terms(**said, **times), signature=Signature.from_json(document["signature"]))
+            said |= {name: moment(said[name], f"{where}.terms.{name}") for name in ("valid_from", "valid_until")}
+            return cls(terms=Terms(**said), signature=Signature.from_json(document["signature"]))
         except (KeyError, TypeError, InputError) as error:
             raise CorruptRecord(f"this is no permit ({error})", where=where) from None
 
