@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from butfor.errors import ButforError, InputError
+from butfor.estimation.questions import Randomised
 from butfor.gate.budget import BudgetRules, Exhausted, Spend, Stored, reserve, spend_key
 from butfor.gate.commitment import NotCommitted
 from butfor.gate.context import Unread, read_context
@@ -167,6 +168,22 @@ class Case:
             within={name: self.context[name].value for name in entry.strata},
         )
 
+    def take_trial(self, request: Request, loaded: Loaded) -> None:
+        """Ask the question of a request of the randomised rows of its trial."""
+        assert self.commitment is not None
+        assert self.ready is not None
+        assert self.at is not None
+        entry, graph = self.ready.entry, self.commitment.graph
+        self.call, self.to, self.loaded = request.call, request.to, loaded
+        self.inputs_or_none = Inputs(
+            graph=graph,
+            query=Query.effect(entry.treatment.name, entry.outcome.name, within=entry.strata),
+            answer=Randomised(),
+            sample=loaded.at(self.at),
+            rules=self.ready.rules(request.to),
+            within=dict(request.stratum),
+        )
+
     def refused_before_data(self) -> Decision | None:
         """Refuse what no evidence could change, so that it spends no error budget."""
         return before_data(self.inputs)
@@ -176,7 +193,8 @@ class Case:
         rules = self.inputs.rules
         if not isinstance(self.inputs.answer, Hedge):
             return True
-        return rules.preset.partial and rules.outcome_range is not None
+        could_clear = rules.bound_on == "level" or rules.tau_u < 0 or rules.instrument is not None
+        return rules.preset.partial and rules.outcome_range is not None and could_clear
 
     def reserve(self, ledger: Ledger, warm: Warm) -> None:
         """Reserve an error level, where the preset spends any and the data are going to be looked at."""
@@ -235,7 +253,15 @@ class Case:
         """Return the trial that an EXPERIMENT verdict asks for."""
         if self.inputs_or_none is None or self.ready is None:
             return None
-        return request_for(self.decision, self.inputs, decision_id=self.id, entry=self.ready.name)
+        assert self.call is not None
+        return request_for(
+            self.decision,
+            self.inputs,
+            decision_id=self.id,
+            entry=self.ready.name,
+            tool=self.action.tool,
+            call=self.call,
+        )
 
     def context_document(self) -> dict[str, Json]:
         """Return the context as plain JSON values."""

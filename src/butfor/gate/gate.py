@@ -19,7 +19,8 @@ from butfor.gate.body import Head, body
 from butfor.gate.budget import Exhausted
 from butfor.gate.case import Case, Stop
 from butfor.gate.decide import decide_by, refused
-from butfor.gate.envelope import seal
+from butfor.gate.envelope import seal, unseal
+from butfor.gate.evidence import load_trial
 from butfor.gate.guard import guard
 from butfor.gate.ledger import Ledger
 from butfor.gate.material import Material, directory_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from butfor.canonical import Json
+    from butfor.gate.experiment import Request
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.model import Policy
     from butfor.gate.signing import Signer
@@ -145,6 +147,19 @@ class Gate:
         """Decide without holding up an event loop; see `decide`."""
         return await asyncio.to_thread(self.decide, action)
 
+    def resolve(self, request: Request, data: Path, *, agent: str = "default") -> Ruling:
+        """Decide again about what a request is about, on the randomised rows of its trial.
+
+        Trials of an entry are a lineage of their own: together they spend one error budget.
+
+        Args:
+            request: What an EXPERIMENT verdict asked for.
+            data: A file with the trial's rows: treatment, outcome and the strata.
+            agent: Who asks.
+        """
+        case = Case(id=self._new_id(), action=Action(tool=request.tool, arguments={}, agent=agent))
+        return self._recorded(self._tried(case, lambda: self._prepare_trial(case, request, data)))
+
     def guard(self, tool: Callable[_P, _R] | None = None, *, name: str | None = None, agent: str = "default") -> Any:
         """Make a tool ask before it runs: ``@gate.guard``, or ``@gate.guard(name="restart", agent="ops")``.
 
@@ -168,9 +183,12 @@ class Gate:
 
     def _considered(self, action: Action) -> Case:
         case = Case(id=self._new_id(), action=action)
+        return self._tried(case, lambda: self._prepare(case))
+
+    def _tried(self, case: Case, prepare: Callable[[], None]) -> Case:
         try:
             case.at = self.now()
-            self._prepare(case)
+            prepare()
             self._decide(case)
         except Stop as stop:
             case.decision = refused(stop.reason, *stop.missing)
@@ -179,6 +197,27 @@ class Gate:
         except Exception as error:  # noqa: BLE001  fail closed, whatever a clock, a file or an estimator does
             case.decision = refused("error", f"{type(error).__name__}: {error}")
         return case
+
+    def _prepare_trial(self, case: Case, request: Request, data: Path) -> None:
+        case.call = request.call
+        case.ready = next((each for each in self.entries if each.name == request.entry), None)
+        if case.ready is None:
+            raise Stop("unknown_tool", f"the policy has no entry {request.entry!r}, which the request is about")
+        self._refuse_other_question(request)
+        case.find_graph(self.material)
+        assert case.at is not None
+        case.take_trial(request, load_trial(case.ready.entry, data, name=case.ready.name, now=case.at))
+
+    def _refuse_other_question(self, request: Request) -> None:
+        """Hold a request, which comes from a file, against the decision that made it."""
+        entry = self.ledger.about("decision", request.decision)
+        certificate = None if entry is None else self.ledger.attachment(entry.position)
+        if certificate is None:
+            raise Stop("unusable_call", f"the ledger has no decision {request.decision}, which the request names")
+        action = unseal(certificate).body["action"]
+        asked = (request.tool, request.call, request.to, dict(request.stratum))
+        if asked != (action["tool"], action["call"], action["to"], action["stratum"]):
+            raise Stop("unusable_call", f"the request asks something other than decision {request.decision} did")
 
     def _prepare(self, case: Case) -> None:
         """Find everything that the verdict follows from, without looking at an outcome."""

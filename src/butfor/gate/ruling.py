@@ -60,14 +60,18 @@ class Ruling:
         """The tagged SHA-256 of the certificate."""
         return digest_text(self.certificate) if self.certificate else None
 
-    def in_words(self) -> str:
-        """Say it in one or two sentences."""
+    def headline(self) -> str:
+        """Say the verdict and what its reason means, in one sentence."""
         head = f"{self.verdict} ({self.reason}): {REASONS[self.reason].sentence}"
         if self.bypass is not None:
             head += "; a bypass lets it run"
         elif self.allowed and self.verdict != "EXECUTE":
             head += "; the policy only observes, so it may run"
-        return head if not self.missing else f"{head}. {'; '.join(self.missing)}"
+        return head
+
+    def in_words(self) -> str:
+        """Say the verdict, and what was missing, in one or two sentences."""
+        return self.headline() if not self.missing else f"{self.headline()}. {'; '.join(self.missing)}"
 
     def to_json(self) -> dict[str, Json]:
         """Return plain JSON values, the certificate by its digest."""

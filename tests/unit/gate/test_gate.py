@@ -323,3 +323,52 @@ def test_a_gate_without_a_policy_or_a_key_does_not_open(tmp_path):
 def test_a_ruling_is_plain_json(gate):
     for tier in ("gold", "silver", "bronze"):
         json.dumps(gate.decide(call(tier)).to_json(), allow_nan=False)
+
+
+def trial(path, *, effect=0.3, n=600, tier="silver"):
+    """A trial of restarting in one tier."""
+    import numpy as np
+
+    rng = np.random.default_rng(5)
+    t = rng.integers(0, 2, n)
+    y = (rng.random(n) < 0.4 + effect * t).astype(int)
+    lines = ["restarted,recovered,tier", *(f"{a},{b},{tier}" for a, b in zip(t, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("effect", "verdict"), [(0.3, "EXECUTE"), (0.0, "EXPERIMENT"), (-0.3, "REJECT")])
+def test_a_trial_decides_what_the_graph_could_not(tmp_path, effect, verdict):
+    made = place(tmp_path, graph=HIDDEN)
+    with made.open() as gate:
+        asked = gate.decide(call("silver")).request
+        assert asked is not None
+        ruling = gate.resolve(asked, trial(tmp_path / "rct.csv", effect=effect))
+    assert ruling.verdict == verdict
+    body = unseal(ruling.certificate).body
+    assert (body["proof"]["kind"], body["provenance"]["kind"]) == ("randomised", "randomised")
+    assert body["action"]["call"] == call("silver").digest
+    assert "assigned_at_random" in {each["code"] for each in body["assumptions"]}
+    assert "graph_correct" not in {each["code"] for each in body["assumptions"]}
+
+
+def test_a_request_is_read_back_and_held_against_its_decision(tmp_path):
+    from butfor.gate.experiment import Request
+
+    made = place(tmp_path, graph=HIDDEN)
+    with made.open() as gate:
+        asked = gate.decide(call("silver")).request
+        assert asked is not None
+        assert Request.read(json.dumps(asked.to_json()).encode()) == asked
+        data = trial(tmp_path / "rct.csv")
+        for changed in (
+            dataclasses.replace(asked, stratum={"tier": "gold"}),
+            dataclasses.replace(asked, call=call("gold").digest),
+            dataclasses.replace(asked, decision="another"),
+            dataclasses.replace(asked, entry="another"),
+        ):
+            assert gate.resolve(changed, data).verdict == "ABSTAIN"
+        assert gate.resolve(asked, tmp_path / "absent.csv").reason == "error"
+    for text in (b"{}", b"[]", b"x", b'{"schema": "butfor.experiment/1"}'):
+        with pytest.raises(InputError):
+            Request.read(text)
