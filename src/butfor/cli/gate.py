@@ -15,6 +15,7 @@ SUBVERBS: dict[str, tuple[str, str]] = {
     "lint": ("butfor.cli.gate_lint", "explain every mistake of a policy with line and column"),
     "decide": ("butfor.cli.gate_decide", "decide about one tool call"),
     "resolve": ("butfor.cli.gate_resolve", "decide again on the rows of a trial"),
+    "export": ("butfor.cli.gate_export", "write one file for an auditor who does not have the store"),
     "keys": ("butfor.cli.gate_keys", "make, list, rotate and revoke the keys that sign"),
     "log": ("butfor.cli.gate_log", "list every decision and what became of it; sign where the ledger stands"),
     "verify-log": ("butfor.cli.gate_verify_log", "say whether the ledger was changed, or its end is missing"),

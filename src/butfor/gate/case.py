@@ -279,6 +279,7 @@ class Case:
             "window": None if described.window is None else list(described.window),
             "roles": described.roles.to_json(),
             "rows": described.rows,
+            "rows_hash": self.loaded.rows_hash,
             "arms": dict(described.arms),
         }
 

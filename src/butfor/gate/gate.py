@@ -206,7 +206,8 @@ class Gate:
         self._refuse_other_question(request)
         case.find_graph(self.material)
         assert case.at is not None
-        case.take_trial(request, load_trial(case.ready.entry, data, name=case.ready.name, now=case.at))
+        trial = load_trial(case.ready.entry, data, name=case.ready.name, now=case.at)
+        case.take_trial(request, self.material.keep(trial))
 
     def _refuse_other_question(self, request: Request) -> None:
         """Hold a request, which comes from a file, against the decision that made it."""

@@ -158,6 +158,7 @@ def _head(ready: Any, committed: Json, level: str = "rows", n: int = 0) -> Head:
             "window": None,
             "roles": Roles(treatment="T", outcome="Y", covariates=("Z",)).to_json(),
             "rows": n,
+            "rows_hash": None,
             "arms": {"0": 300, "1": 300},
         },
         budget={

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from butfor.canonical import digest as digest_of
+from butfor.estimation.cells import Cells
 from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate.body import Head, body, versions
 from butfor.gate.decide import decide
 from butfor.gate.robustness import examine
 from butfor.gate.strict_json import canonical_bytes, parse_strict
-from butfor.gate.sums import cells_in
+from butfor.gate.sums import cells_document, cells_in
 from butfor.gate.verdict import REASONS
 from butfor.gate.verify.checks import failed, ok, unknown
 from butfor.gate.verify.comparing import AGREE, differences, told
@@ -45,6 +46,10 @@ def check_evidence(case: Case) -> tuple[Check, Level]:
     if stated["statistics"] is not None:
         found, words = _statistics_digest(stated), "counts and sums in the certificate itself"
         level: Level = "statistics"
+        if rows is not None:
+            if cells_document(Cells.of(rows, stated["statistics"]["strata"])) != stated["statistics"]:
+                return failed("evidence", "the counts and sums are not those of the rows", "$.provenance"), "attested"
+            words, level = f"counts and sums, which are those of {rows.n:,} rows", "rows"
     elif rows is not None:
         found, words, level = row_digest(rows), f"{rows.n:,} rows", "rows"
     else:
