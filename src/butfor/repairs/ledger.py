@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from butfor import canonical
 from butfor.errors import InputError, NotFound
 from butfor.repairs.edits import key_of
+from butfor.replay import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from butfor.canonical import Json
+    from butfor.replay import Meter
     from butfor.store import ResultRecord, Storage
 
 HYPOTHESIS = "repair-hypothesis"
@@ -72,28 +74,40 @@ class Ledger:
 
 
 class StoredAnswers:
-    """Keeps what models answered, so that a question that was paid for is not paid for again."""
+    """Keeps what models answered, so that a question that was paid for is not paid for again.
 
-    def __init__(self, store: Storage, run_id: str) -> None:
-        self._store, self._run_id = store, run_id
+    Args:
+        store: Where the run is.
+        run_id: The run.
+        meter: Counts what is asked against a budget.
+    """
+
+    def __init__(self, store: Storage, run_id: str, meter: Meter) -> None:
+        self._store, self._run_id, self._meter = store, run_id, meter
         self.found = self.asked = 0
 
     def __call__(self, question: Json, ask: Callable[[], Json], /) -> Json:
-        """Return the kept answer to a question, or ask and keep it."""
+        """Return the kept answer to a question, or ask and keep it.
+
+        Raises:
+            BudgetStop: The budget does not allow another call.
+        """
         name = f"{self._run_id}:question:{canonical.digest(question)[7:47]}"
         kept = self._load(name)
         if kept is not None:
             self.found += 1
             return canonical.decode(kept.body)["answer"]
+        self._meter.take_call()
         self.asked += 1
         answer = ask()
+        usage = reading.read(answer).usage
+        self._meter.spend_tokens(usage[0] or 0, usage[1] or 0)
+        body = canonical.encode({"answer": answer})
         try:
-            self._store.save_result(
-                name, self._run_id, QUESTION, canonical.encode(question), canonical.encode({"answer": answer})
-            )
+            self._store.save_result(name, self._run_id, QUESTION, canonical.encode(question), body)
         except InputError:  # another process asked too and was faster; its answer is the answer
             kept = self._load(name)
-            return canonical.decode(kept.body)["answer"] if kept is not None else answer
+            return answer if kept is None else canonical.decode(kept.body)["answer"]
         return answer
 
     def _load(self, name: str) -> ResultRecord | None:

@@ -21,9 +21,9 @@ from butfor.repairs.ask import RepairAsk
 from butfor.repairs.candidates import Candidate, Sifter
 from butfor.repairs.engine import EngineExecutor
 from butfor.repairs.failure import failure_of
-from butfor.repairs.ledger import Ledger
+from butfor.repairs.ledger import Ledger, StoredAnswers
 from butfor.repairs.locate import Located, find_blame, find_responsible, stored_blame
-from butfor.repairs.proposers import ArgumentEdits, Proposer, Resamples
+from butfor.repairs.proposers import ArgumentEdits, AskedModel, Proposer, Resamples
 from butfor.repairs.result import Repair, RepairAnswer, Tried
 from butfor.repairs.smaller import LOOKS, Shrinker
 from butfor.repairs.validation import RepairTest
@@ -97,8 +97,10 @@ class _Work:
         self.failure: Failure = failure_of(case, secrets=ask.secrets)
         self.sifter = Sifter(failure=self.failure)
         self.resamples = Resamples(case, draws=ask.resamples)
+        self.answers = StoredAnswers(case.rollouts.store, case.run.run_id, case.rollouts.meter)
+        own = [each.remembering(self.answers) if isinstance(each, AskedModel) else each for each in self.proposers]
         built_in: list[Proposer] = [ArgumentEdits()] if ask.argument_edits else []
-        self.proposers = (*self.proposers, *built_in, *([self.resamples] if ask.resamples else []))
+        self.proposers = (*own, *built_in, *([self.resamples] if ask.resamples else []))
         self.executors = {name: EngineExecutor(case, purpose=name) for name in ("screen", "validate", "shrink")}
         self.ledger = Ledger(case.rollouts.store, case.run.run_id, case.score.name)
         self.test = RepairTest(standard=ask.standard, tested=self.ledger.tested)
@@ -241,6 +243,8 @@ class _Work:
                 f"an accepted repair contains what only the verifier knows ({named}) and was not there before: it may "
                 "have been copied, so it is not exported"
             )
+        if self.answers.asked or self.answers.found:
+            notes.append(f"the proposer was asked {self.answers.asked} times; {self.answers.found} answers were kept")
         simulated = sum(each.counts.get("simulated", 0) for each in self.executors["validate"].bought)
         if simulated:
             notes.append(f"{simulated} tool calls went to a simulator: the answer is as good as the simulator")

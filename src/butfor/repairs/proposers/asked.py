@@ -77,6 +77,19 @@ class AskedModel:
         self._temperature, self._seed = temperature, seed
         self._template, self._problem, self._recall = template, problem, recall
 
+    def remembering(self, recall: Recall) -> AskedModel:
+        """Return the same proposer, which keeps its answers."""
+        return AskedModel(
+            self._chat,
+            name=self._name,
+            model=self._model,
+            temperature=self._temperature,
+            seed=self._seed,
+            template=self._template,
+            problem=self._problem,
+            recall=recall,
+        )
+
     def propose(self, failure: Failure, step: int, count: int) -> Sequence[Proposal]:
         """Ask `count` times."""
         prompt = self.prompt(failure, step)
