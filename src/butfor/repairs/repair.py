@@ -24,6 +24,7 @@ from butfor.repairs.failure import failure_of
 from butfor.repairs.ledger import Ledger, StoredAnswers
 from butfor.repairs.locate import Located, find_blame, find_responsible, stored_blame
 from butfor.repairs.proposers import ArgumentEdits, AskedModel, Proposer, Resamples
+from butfor.repairs.provenance import check_declared
 from butfor.repairs.result import Repair, RepairAnswer, Tried
 from butfor.repairs.smaller import LOOKS, Shrinker
 from butfor.repairs.validation import RepairTest
@@ -245,6 +246,9 @@ class _Work:
             )
         if self.answers.asked or self.answers.found:
             notes.append(f"the proposer was asked {self.answers.asked} times; {self.answers.found} answers were kept")
+        declared = check_declared(self.case.run)
+        if declared is not None and (declared.unseen or declared.undeclared):
+            notes.append(declared.sentence)
         simulated = sum(each.counts.get("simulated", 0) for each in self.executors["validate"].bought)
         if simulated:
             notes.append(f"{simulated} tool calls went to a simulator: the answer is as good as the simulator")
