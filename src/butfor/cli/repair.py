@@ -197,6 +197,7 @@ def _many(
         question=question,
         proposers=given,
         progress=bar,
+        announce=_announce,
         began=lambda run_id: click.echo(f"repairing {run_id}", err=True),
     )
     click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False)) if as_json else _show(result)

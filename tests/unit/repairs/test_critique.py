@@ -1,6 +1,7 @@
 """Three agents on one repair."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,15 +13,16 @@ PROPOSAL = Proposal(step=0, action="2 + 2 = 4", source="model")
 FAILURE = Failure(run_id="r", task="Add 2 and 2.", actions=("2 + 2 = 5",), secrets=("4711",))
 
 
-def says(verdict, confidence, reason=""):
-    text = json.dumps({"verdict": verdict, "confidence": confidence, "reason": reason})
+class Critic:
+    """Says one thing, and remembers what it was asked."""
 
-    def chat(**request):
-        chat.asked.append(request)
-        return text
+    def __init__(self, verdict, confidence, reason=""):
+        self.text = json.dumps({"verdict": verdict, "confidence": confidence, "reason": reason})
+        self.asked: list[Any] = []
 
-    chat.asked = []
-    return chat
+    def __call__(self, **request):
+        self.asked.append(request)
+        return self.text
 
 
 @pytest.mark.parametrize(
@@ -33,14 +35,14 @@ def says(verdict, confidence, reason=""):
     ],
 )
 def test_the_consensus_is_the_published_one(crs, critic, meta, expected):
-    found = critique_of(PROPOSAL, FAILURE, crs=crs, critic=says(*critic), meta=says(*meta))
+    found = critique_of(PROPOSAL, FAILURE, crs=crs, critic=Critic(*critic), meta=Critic(*meta))
     assert found.consensus == pytest.approx(expected)
     assert found.kept == (expected >= 0.5)
 
 
 def test_critics_that_are_skipped_leave_no_score():
     # Public code with its critics skipped reports perfect scores.
-    for critic, meta in [(None, None), (says("AGREE", 1.0), None), (None, says("AGREE", 1.0))]:
+    for critic, meta in [(None, None), (Critic("AGREE", 1.0), None), (None, Critic("AGREE", 1.0))]:
         found = critique_of(PROPOSAL, FAILURE, crs=1.0, critic=critic, meta=meta)
         assert isinstance(found.consensus, Undefined)
         assert not found.kept
@@ -49,7 +51,7 @@ def test_critics_that_are_skipped_leave_no_score():
 
 def test_a_step_without_a_crs_has_no_consensus():
     crs = Undefined(reason="nothing was drawn")
-    found = critique_of(PROPOSAL, FAILURE, crs=crs, critic=says("AGREE", 1), meta=says("AGREE", 1))
+    found = critique_of(PROPOSAL, FAILURE, crs=crs, critic=Critic("AGREE", 1), meta=Critic("AGREE", 1))
     assert isinstance(found.consensus, Undefined)
 
 
@@ -68,7 +70,7 @@ def test_an_opinion_is_read_out_of_prose():
 
 
 def test_the_meta_critic_sees_the_critic_and_nobody_sees_a_secret():
-    critic, meta = says("DISAGREE", 0.9, "the sum is wrong"), says("AGREE", 0.5)
+    critic, meta = Critic("DISAGREE", 0.9, "the sum is wrong"), Critic("AGREE", 0.5)
     critique_of(PROPOSAL, FAILURE, crs=1.0, critic=critic, meta=meta, temperature=0)
     prompts = [chat.asked[0]["messages"][0]["content"] for chat in (critic, meta)]
     assert "the sum is wrong" in prompts[1]

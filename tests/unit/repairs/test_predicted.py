@@ -1,6 +1,7 @@
 """Repairs that a model predicts: labelled, without a verdict, never exported."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -21,15 +22,15 @@ def stored():
     return store
 
 
-def predictor(*answers):
-    left = list(answers)
+class Predictor:
+    """Says one answer after the other, and remembers what it was asked."""
 
-    def chat(**request):
-        chat.asked.append(request)
-        return left.pop(0)
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), list[Any]()
 
-    chat.asked = []
-    return chat
+    def __call__(self, **request):
+        self.asked.append(request)
+        return self.answers.pop(0)
 
 
 GIVEN = GivenProposals({0: ["2 + 2 = 4", "2 + 2 = 6", "2 + 2 = 5"]})
@@ -37,34 +38,34 @@ GIVEN = GivenProposals({0: ["2 + 2 = 4", "2 + 2 = 6", "2 + 2 = 5"]})
 
 def test_a_predicted_repair_is_labelled_and_has_no_verdict():
     store = stored()
-    found = predict_run("view-only", store=store, proposers=[GIVEN], chat=predictor("0.2", "I say 0.9"))
+    found = predict_run("view-only", store=store, proposers=[GIVEN], chat=Predictor("0.2", "I say 0.9"))
     assert [(each.repaired, each.predicted) for each in found] == [("2 + 2 = 6", 0.9), ("2 + 2 = 4", 0.2)]
     assert all(each.kind == "predicted" and each.verdict is None and not each.exportable for each in found)
 
 
 def test_nothing_that_reads_validated_repairs_sees_a_predicted_one():
     store = stored()
-    predict_run("view-only", store=store, proposers=[GIVEN], chat=predictor("1", "1"))
+    predict_run("view-only", store=store, proposers=[GIVEN], chat=Predictor("1", "1"))
     assert repairs_of(store, "view-only") == []
     assert {each.kind for each in store.list_results("view-only")} == {"repair-predicted"}
 
 
 def test_an_answer_without_a_number_is_no_prediction():
-    found = predict_run("view-only", store=stored(), proposers=[GIVEN], chat=predictor("certainly!", "0.5"))
+    found = predict_run("view-only", store=stored(), proposers=[GIVEN], chat=Predictor("certainly!", "0.5"))
     assert len(found) == 1
 
 
 def test_the_predictors_temperature_is_sent_as_it_is():
-    chat = predictor("0.5", "0.5")
+    chat = Predictor("0.5", "0.5")
     predict_run("view-only", store=stored(), proposers=[GIVEN], chat=chat)
     assert [each["temperature"] for each in chat.asked] == [0.0, 0.0]
 
 
 def test_a_predicted_repair_survives_json():
-    (first, _) = predict_run("view-only", store=stored(), proposers=[GIVEN], chat=predictor("0.5", "0.5"))
+    (first, _) = predict_run("view-only", store=stored(), proposers=[GIVEN], chat=Predictor("0.5", "0.5"))
     assert Repair.from_json(json.loads(json.dumps(first.to_json()))) == first
 
 
 def test_a_step_that_is_not_there_is_refused():
     with pytest.raises(NotFound, match="no step 4"):
-        predict_run("view-only", store=stored(), steps=[4], proposers=[GIVEN], chat=predictor())
+        predict_run("view-only", store=stored(), steps=[4], proposers=[GIVEN], chat=Predictor())
