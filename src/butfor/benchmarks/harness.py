@@ -81,6 +81,7 @@ BENCHMARKS: dict[str, str] = {
     "tau": "butfor.benchmarks.tau:run",
     "tables": "butfor.benchmarks.tables:run",
     "toolbench": "butfor.benchmarks.toolbench.bench:run",
+    "luck": "butfor.benchmarks.luck:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 
