@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SUBVERBS: dict[str, tuple[str, str]] = {
+    "init": ("butfor.cli.gate_init", "write a commented policy to start from"),
+    "lint": ("butfor.cli.gate_lint", "explain every mistake of a policy with line and column"),
+    "decide": ("butfor.cli.gate_decide", "decide about one tool call"),
+    "resolve": ("butfor.cli.gate_resolve", "decide again on the rows of a trial"),
     "keys": ("butfor.cli.gate_keys", "make, list, rotate and revoke the keys that sign"),
 }
 """Subverb to the module that holds its `command`, and its one-line help, in the order of `butfor gate --help`."""

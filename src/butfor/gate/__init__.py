@@ -8,8 +8,10 @@ from butfor.gate.verdict import EXIT_CODES, REASONS, Reason, ReasonRow, Verdict
 if TYPE_CHECKING:
     from butfor.gate.action import Action
     from butfor.gate.decide import Decision
+    from butfor.gate.gate import Gate
     from butfor.gate.inputs import Inputs, Sample, answer_for
     from butfor.gate.rules import DEFAULT, PAPER, PRESETS, Demands, Preset, Rules, Trial
+    from butfor.gate.ruling import Ruling
 
 __all__ = [
     "Verdict",
@@ -17,6 +19,8 @@ __all__ = [
     "ReasonRow",
     "REASONS",
     "EXIT_CODES",
+    "Gate",
+    "Ruling",
     "Action",
     "Decision",
     "Inputs",
@@ -35,6 +39,8 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(["Rules", "Preset", "PRESETS", "DEFAULT", "PAPER", "Trial", "Demands"], "rules"),
     **dict.fromkeys(["Inputs", "Sample", "answer_for"], "inputs"),
+    "Gate": "gate",
+    "Ruling": "ruling",
     "Decision": "decide",
     "Action": "action",
 }

@@ -14,6 +14,7 @@ from butfor.estimation.cells import Cells
 from butfor.estimation.questions import Randomised
 from butfor.gate.assumptions import NOT_CHECKED, Assumption, assumption, of_estimator
 from butfor.gate.measure import estimated
+from butfor.gate.sums import cells_document
 from butfor.identification import Hedge, Proof
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def body(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Jso
             "reason": decision.reason,
             "missing": list(decision.missing),
             "mode": head.mode,
+            "evidence_age": None if inputs is None else number(inputs.sample.age),
         },
         "action": _action(head, inputs),
         "policy": dict(head.policy),
@@ -222,9 +224,8 @@ def _provenance(head: Head, inputs: Inputs | None) -> Json:
         **head.evidence,
         "evidence": inputs.sample.digest,
         "kind": inputs.sample.kind,
-        "age": number(inputs.sample.age),
-        "statistics": data.to_json() if isinstance(data, Cells) else None,
-        "harmed": None if harmed is None else harmed.to_json(),
+        "statistics": cells_document(data) if isinstance(data, Cells) else None,
+        "harmed": None if harmed is None else cells_document(harmed),
         "levels": {name: list(texts) for name, texts in inputs.sample.levels.items()} if cells else {},
         "versions": versions(),
     }

@@ -87,6 +87,26 @@ def load(entry: Entry, directory: Path, graph: Graph, *, now: datetime, home: Pa
     return loaded(entry, table.columns, table.evidence, lineage=source.sql, query=source.sql)
 
 
+def load_trial(entry: Entry, file: Path, *, name: str, now: datetime) -> Loaded:
+    """Read the randomised rows of a trial; the columns needed are treatment, outcome and the strata.
+
+    Raises:
+        NotFound: There is no such file.
+        InputError: It cannot be read.
+    """
+    source = entry.evidence
+    roles = Roles(
+        treatment=entry.treatment.name,
+        outcome=entry.outcome.name,
+        covariates=entry.strata,
+        text=frozenset(source.text) & {entry.treatment.name, *entry.strata},
+    )
+    table = read_file(file, roles, kind="randomised", now=now)
+    made = loaded(entry, table.columns, table.evidence, lineage=f"trials of {name}")
+    # A trial is as old as its request: the policy's limit on the age of past evidence is not about it.
+    return dataclasses.replace(made, newest=now)
+
+
 def roles_of(entry: Entry, graph: Graph) -> Roles:
     """Return which column plays which part; without a list, every other measured node of the graph is a covariate."""
     source, parts = entry.evidence, {entry.treatment.name, entry.outcome.name}

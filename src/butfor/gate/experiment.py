@@ -45,6 +45,8 @@ class Request:
     Attributes:
         decision: Id of the decision that asked for it.
         entry: The policy entry's name.
+        tool: The tool.
+        call: Digest of the exact call.
         treatment: What is assigned.
         outcome: What is measured.
         arms: The values to assign, t* and t0 among them.
@@ -60,6 +62,8 @@ class Request:
 
     decision: str
     entry: str
+    tool: str
+    call: str
     treatment: str
     outcome: str
     arms: tuple[float | str, ...]
@@ -109,7 +113,9 @@ class Request:
         return made
 
 
-def request_for(decision: Decision, inputs: Inputs, *, decision_id: str, entry: str) -> Request | None:
+def request_for(
+    decision: Decision, inputs: Inputs, *, decision_id: str, entry: str, tool: str, call: str
+) -> Request | None:
     """Return the trial that an EXPERIMENT verdict asks for; None for another verdict."""
     rules = inputs.rules
     if decision.verdict != "EXPERIMENT" or rules.trial is None:
@@ -118,6 +124,8 @@ def request_for(decision: Decision, inputs: Inputs, *, decision_id: str, entry: 
     return Request(
         decision=decision_id,
         entry=entry,
+        tool=tool,
+        call=call,
         treatment=inputs.query.treatments[0],
         outcome=inputs.query.outcomes[0],
         arms=rules.trial.arms,

@@ -50,13 +50,23 @@ class Warm:
 
     def robustness(self, inputs: Inputs, *, show: bool) -> Robustness | None:
         """Return what an examination finds; see `examine`."""
-        from butfor.gate.robustness import examine
+        from butfor.gate.robustness.examination import examine
 
         return self._get(("robustness", show, *_key(inputs)), lambda: examine(inputs, show=show))
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return what was made for a key before, or make it."""
         return self._get(("other", key), make)
+
+    def peek(self, key: Hashable) -> Any:
+        """Return what `keep` put under a key; None where there is nothing."""
+        with self._lock:
+            return self._kept.get(("other", key))
+
+    def keep(self, key: Hashable, value: object) -> None:
+        """Put something under a key."""
+        with self._lock:
+            self._kept["other", key] = value
 
     def _get(self, key: Hashable, make: Callable[[], _T]) -> _T:
         with self._lock:

@@ -158,3 +158,8 @@ def rules_of(entry: Entry, preset: str, to: float | str) -> Rules:
         ),
         preset=PRESETS[preset],
     )
+
+
+def policy_digest(policy: Policy) -> str:
+    """Name a policy by what it says, however it is written."""
+    return digest(policy.model_dump(mode="json", by_alias=True))
