@@ -80,6 +80,8 @@ BENCHMARKS: dict[str, str] = {
     "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
     "tables": "butfor.benchmarks.tables:run",
+    "decisions": "butfor.benchmarks.decisions.bench:run",
+    "redteam": "butfor.benchmarks.redteam.bench:run",
     "toolbench": "butfor.benchmarks.toolbench.bench:run",
     "luck": "butfor.benchmarks.luck:run",
 }
