@@ -80,6 +80,7 @@ BENCHMARKS: dict[str, str] = {
     "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
     "tables": "butfor.benchmarks.tables:run",
+    "luck": "butfor.benchmarks.luck:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 
