@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
 from butfor.repairs.edits.actions import is_call, short_form
+from butfor.repairs.edits.alignment import align
 from butfor.repairs.edits.tokens import tokens
 
 if TYPE_CHECKING:
@@ -106,13 +107,12 @@ def _merged(a: Any, b: Any, path: str, take: Callable[[Hunk], bool]) -> Any:
 
 def _text(a: str, b: str, path: str, take: Callable[[Hunk], bool]) -> str:
     left, right = tokens(a), tokens(b)
-    matcher = SequenceMatcher(None, left, right, autojunk=False)
-    if matcher.ratio() < LEAST_ALIKE:
+    if SequenceMatcher(None, left, right, autojunk=False).ratio() < LEAST_ALIKE:
         return b if take(Hunk(path=path, before=a, after=b)) else a
     parts: list[str] = []
-    for tag, i, j, x, y in matcher.get_opcodes():
+    for same, i, j, x, y in align(left, right):
         before, after = "".join(left[i:j]), "".join(right[x:y])
-        if tag == "equal":
+        if same:
             parts.append(before)
         else:
             parts.append(after if take(Hunk(path=path, before=before, after=after, where=i)) else before)

@@ -1,0 +1,173 @@
+"""`butfor repair`: the smallest change that really fixes a failed run."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from butfor.cli import options, progress
+from butfor.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from butfor.attribution import Question, Quote
+    from butfor.repairs import Proposer, RepairAsk
+    from butfor.repairs.many import Yield
+    from butfor.store import Store
+
+
+@click.command("repair")
+@click.argument("run", required=False)
+@click.option("--all", "selection", metavar="FILTER", help="repair many runs: all, failed, agent=GLOB, y>=0.5, …")
+@click.option("--verifier", metavar="RULE", help="with --all: the outcome that every run is held against; 1 = bad")
+@click.option("--budget", type=click.IntRange(1), help="with --all: rollouts for all runs together")
+@click.option("--step", "steps", type=click.IntRange(0), multiple=True, help="repair this step (repeatable)")
+@click.option(
+    "--by-responsibility", is_flag=True, help="find the step by what its proposals can save, not by its blame"
+)
+@click.option("--proposals", type=click.Path(dir_okay=False), help='your own: JSON file {"step": [actions]}')
+@click.option("--proposer", metavar="MODULE:FUNCTION", help="a model to ask: takes messages, returns an answer")
+@click.option("--temperature", type=float, default=1.0, show_default=True, help="sent to --proposer")
+@click.option("--count", type=click.IntRange(1), default=8, show_default=True, help="proposals of each source a step")
+@click.option("--resamples", type=click.IntRange(0), default=16, show_default=True, help="the policy's own draws")
+@click.option("--secret", "secrets", multiple=True, help="what only the verifier knows (repeatable)")
+@click.option("--target", type=float, default=0.5, show_default=True, help="P(success) that a repair must reach")
+@options.level("--alpha", 0.05, "P(any false repair), all proposals of a failure together")
+@click.option("--draws", type=click.IntRange(1), default=96, show_default=True, help="rollouts of each arm, at most")
+@click.option("--wanted", type=click.IntRange(1), default=1, show_default=True, help="stop after so many repairs")
+@click.option("--shrink", type=click.IntRange(0), default=32, show_default=True, help="smaller candidates to look at")
+@options.agent
+@options.outcome
+@options.budgeted
+@options.as_json
+def command(
+    run: str | None,
+    selection: str | None,
+    verifier: str | None,
+    budget: int | None,
+    as_json: bool,
+    outcome: str | None,
+    proposals: str | None,
+    proposer: str | None,
+    temperature: float,
+    **rest: Any,
+) -> int:
+    """Find the smallest change to RUN's decisive step that is shown to fix it.
+
+    A change counts only where it succeeds more often than deciding the step again would by luck. The step is the one
+    that the last `butfor attribute` blames; without one the run is attributed first.
+    """
+    if (run is None) == (selection is None):
+        raise InputError("name one run, or many with --all", fix="write butfor repair RUN, or --all failed")
+    if selection is None and (verifier or budget):
+        raise InputError("--verifier and --budget belong to --all", fix="use --outcome and --max-rollouts for one run")
+    rest["outcome"] = verifier or outcome
+    rest["max_rollouts"] = budget or rest["max_rollouts"]
+    ask, question = _ask(rest), options.question_of(rest)
+    with options.open_store() as store, progress.shown("rollouts") as bar:
+        given = _proposers(proposals, proposer, temperature)
+        if selection is not None:
+            return _many(store, selection, ask, question, given, bar, as_json)
+        assert run is not None  # one of the two was given
+        return _one(store, run, ask, question, given, bar, as_json)
+
+
+def _ask(rest: dict[str, Any]) -> RepairAsk:
+    from butfor.repairs import RepairAsk, Standard
+
+    return RepairAsk(
+        steps=tuple(rest["steps"]),
+        locate="responsibility" if rest["by_responsibility"] else "blame",
+        standard=Standard(target=rest["target"], alpha=rest["alpha"], most=rest["draws"]),
+        proposals=rest["count"],
+        resamples=rest["resamples"],
+        wanted=rest["wanted"],
+        shrink_calls=rest["shrink"],
+        secrets=tuple(rest["secrets"]),
+    )
+
+
+def _one(
+    store: Store, run: str, ask: RepairAsk, question: Question, given: Sequence[Proposer], bar: Any, as_json: bool
+) -> int:
+    from butfor.repairs import repair_run
+    from butfor.report import print_repairs, view_of
+
+    answer = repair_run(run, store=store, ask=ask, question=question, proposers=given, announce=_announce, progress=bar)
+    if as_json:
+        click.echo(json.dumps(answer.to_json(), indent=2, ensure_ascii=False))
+    else:
+        print_repairs(view_of(answer), Console())
+        click.echo(f"next: butfor report {answer.run_id} --out report.html", err=True)
+    if answer.stopped and "interrupted" in answer.stopped:
+        return 130
+    return 0 if answer.repairs else 3
+
+
+def _many(
+    store: Store,
+    selection: str,
+    ask: RepairAsk,
+    question: Question,
+    given: Sequence[Proposer],
+    bar: Any,
+    as_json: bool,
+) -> int:
+    from butfor.repairs.many import Selection, repair_many
+
+    result = repair_many(
+        Selection.parse(selection),
+        store=store,
+        ask=ask,
+        question=question,
+        proposers=given,
+        progress=bar,
+        began=lambda run_id: click.echo(f"repairing {run_id}", err=True),
+    )
+    click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False)) if as_json else _show(result)
+    if any(each.stopped and "interrupted" in each.stopped for each in result.answers):
+        return 130
+    return 0 if result.counts["repaired"] else 3
+
+
+def _show(result: Yield) -> None:
+    from butfor.repairs.many import STAGES
+    from butfor.report.visible import one_line, visible
+
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("runs", justify="right")
+    table.add_column("yield")
+    for stage in STAGES:
+        table.add_row(str(result.counts[stage]), stage)
+    console.print(table)
+    for answer in result.answers:
+        for repair in answer.repairs:
+            console.print(Text(f"{visible(answer.run_id)}: {one_line(answer.sentence, 300)}"))
+            del repair
+    for run_id, why in result.fell_out.items():
+        console.print(Text(f"{visible(run_id)}: {one_line(why, 300)}", style="dim"))
+    said = "; the budget is used up" if result.stopped else ""
+    console.print(Text(f"{result.rollouts} rollouts bought{said}"))
+
+
+def _proposers(proposals: str | None, proposer: str | None, temperature: float) -> list[Proposer]:
+    from butfor.repairs import AskedModel, GivenProposals
+
+    given: list[Proposer] = []
+    if proposals is not None:
+        given.append(GivenProposals(options.read_proposals(proposals), origin=proposals))
+    if proposer is not None:
+        chat = options.import_function(proposer, what="the proposer")
+        given.append(AskedModel(chat, name=proposer, temperature=temperature))
+    return given
+
+
+def _announce(quote: Quote) -> None:
+    click.echo(f"price: {quote}", err=True)
