@@ -80,7 +80,13 @@ BENCHMARKS: dict[str, str] = {
     "whoandwhen": "butfor.benchmarks.who_and_when:run",
     "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
+    "arithmetic": "butfor.benchmarks.beds.arithmetic.bench:run",
+    "arithmetic:mistakes": "butfor.benchmarks.beds.bigbench.bench:run",
     "tables": "butfor.benchmarks.tables:run",
+    "decisions": "butfor.benchmarks.decisions.bench:run",
+    "redteam": "butfor.benchmarks.redteam.bench:run",
+    "toolbench": "butfor.benchmarks.toolbench.bench:run",
+    "luck": "butfor.benchmarks.luck:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 

@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "import": "read traces that other tools recorded",
     "replay": "run it again, untouched or changed",
     "attribute": "say which step caused the outcome",
+    "repair": "find the smallest change that really fixes a failed run",
     "runs": "list the recorded and imported runs, or show one",
     "report": "show an answer, on the terminal or as one HTML file",
     "doctor": "check the installation and the store",

@@ -272,6 +272,10 @@ def _set(path, value):
         ("provenance.kind", "randomised", "evidence"),
         ("provenance.lineage", "other.csv", "evidence"),
         ("budget.alpha", 0.04, "estimate"),
+        ("budget.alpha", 0.04, "budget"),
+        ("budget.place", 2, "budget"),
+        ("budget.share", "ops", "budget"),
+        ("budget", None, "budget"),
         ("action.outcome", "revenue", "estimate"),
         ("policy.entry.tau_u", 0.3, "estimate"),
         ("decision.verdict", "REJECT", "verdict"),
@@ -358,6 +362,12 @@ def test_a_graph_that_had_expired_when_the_decision_was_made_is_named(place):
     trust = TrustFile.of([entry(GATE, "gate", valid_until=None), entry(APPROVER, "approver")])
     report = verify(late, given(made, trust=trust))
     assert "expired" in failures(report)["commitment"].sentence
+
+
+def test_an_approval_that_is_younger_than_the_decision_does_not_count(place):
+    made = make(place=place)
+    early = forged(made, _set("decision.at", "2026-05-31T22:59:59Z"))
+    assert "not approved before" in failures(verify(early, given(made)))["commitment"].sentence
 
 
 def test_agents_own_runs_take_the_edge_or_a_signed_reason(place):
