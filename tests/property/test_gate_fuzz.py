@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -72,7 +73,7 @@ def assert_closed(inputs, decision):
 
 def decisions(seed, n):
     """Decide n random cases, and count the reasons."""
-    seen = Counter()
+    seen: Counter[str] = Counter()
     for number in range(n):
         inputs = case(Random(f"{seed}:{number}"))
         if inputs is None:
@@ -162,8 +163,9 @@ def calls(seed, n, directory):
             ruling = gate.decide(Action(tool=tool, arguments=arguments, agent=rng.choice(("a", "b"))))
             assert ruling.allowed == (ruling.verdict == "EXECUTE")
             if ruling.allowed:
-                assert (tool, tier, ruling.decision.measured.checked.ok) == ("restart_service", "gold", True)
-                assert ruling.decision.lower > 0.05
+                decision: Any = ruling.decision
+                assert (tool, tier, decision.measured.checked.ok) == ("restart_service", "gold", True)
+                assert decision.lower > 0.05
             json.dumps(ruling.to_json(), allow_nan=False)
 
 
