@@ -13,7 +13,6 @@ from rich.table import Table
 
 from butfor.benchmarks import BENCHMARKS, Report, Settings, find
 
-
 WIDE = 240
 """Columns of a table that is not printed on a terminal."""
 
