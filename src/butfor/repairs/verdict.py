@@ -55,7 +55,7 @@ class Verdict:
         arms = f"success {_said(self.success)} against {_said(self.null)} when the step is merely decided again"
         match self.decision:
             case "accepted":
-                return f"Accepted: {arms}."
+                return f"Accepted: {arms}; lift {_said(self.lift)}."
             case "rejected":
                 return f"Rejected: {arms}; {self._why_rejected()}."
             case _:
