@@ -23,6 +23,7 @@ Exceptions are for misuse and broken machinery; an answer such as *not identifie
     ├── StoreError                           the store cannot be used
     │   ├── StoreTooNew                      written by a newer version
     │   └── CorruptRecord (ValueError)       bytes that do not match their digest or form
+    ├── SandboxRefused                       the walls that a foreign program needs cannot be had on this machine
     └── MissingExtra (ImportError)           an optional package is not installed
 """
 
@@ -194,6 +195,10 @@ class StoreTooNew(StoreError):
 
 class CorruptRecord(StoreError, ValueError):
     """Stored bytes do not match their digest or their form."""
+
+
+class SandboxRefused(ButforError):
+    """The walls that a foreign program needs cannot be had on this machine, so it is not run."""
 
 
 class MissingExtra(ButforError, ImportError):

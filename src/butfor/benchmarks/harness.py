@@ -72,6 +72,7 @@ BENCHMARKS: dict[str, str] = {
     "speed:identification": "butfor.benchmarks.speed_identification:speed_identification",
     "speed:evidence": "butfor.benchmarks.speed_evidence:speed_evidence",
     "speed:estimation": "butfor.benchmarks.speed_estimation:speed_estimation",
+    "speed:gate": "butfor.benchmarks.speed_gate:speed_gate",
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "planted": "butfor.benchmarks.planted.bench:run",
@@ -79,10 +80,13 @@ BENCHMARKS: dict[str, str] = {
     "whoandwhen": "butfor.benchmarks.who_and_when:run",
     "coverage": "butfor.benchmarks.coverage.bench:run",
     "tau": "butfor.benchmarks.tau:run",
+    "arithmetic": "butfor.benchmarks.beds.arithmetic.bench:run",
+    "arithmetic:mistakes": "butfor.benchmarks.beds.bigbench.bench:run",
     "tables": "butfor.benchmarks.tables:run",
     "decisions": "butfor.benchmarks.decisions.bench:run",
     "redteam": "butfor.benchmarks.redteam.bench:run",
     "toolbench": "butfor.benchmarks.toolbench.bench:run",
+    "luck": "butfor.benchmarks.luck:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from butfor.cli import options, progress
-from butfor.errors import InputError
 
 if TYPE_CHECKING:
     from butfor.attribution import Quote
@@ -70,7 +68,7 @@ def command(
         max_help=max_help,
         rollouts=rollouts,
         seed=seed,
-        proposals=_read_proposals(proposals),
+        proposals=options.read_proposals(proposals),
     )
     with options.open_store() as store, progress.shown("rollouts") as bar:
         attribution = attribute_run(
@@ -91,21 +89,6 @@ def command(
     if attribution.stopped and "interrupted" in attribution.stopped:
         return 130
     return 3 if isinstance(attribution.answer, NotReplayable) else 0
-
-
-def _read_proposals(name: str | None) -> dict[int, list[Any]]:
-    if name is None:
-        return {}
-    document = options.read_input(name)
-    if not isinstance(document, dict) or not all(
-        re.fullmatch("[0-9]{1,9}", key) and isinstance(actions, list) and actions for key, actions in document.items()
-    ):
-        raise InputError(
-            "the proposals are not an object of one or more actions by step",
-            where=name,
-            fix='write {"2": ["what to answer instead"]}',
-        )
-    return {int(key): actions for key, actions in document.items()}
 
 
 def _announce(quote: Quote) -> None:

@@ -72,6 +72,7 @@ def examine() -> Iterator[Check]:
         yield content_check(directory)
     yield from _extras()
     yield _local_model()
+    yield _sandbox()
 
 
 def python_check(version: tuple[int, int]) -> Check:
@@ -170,6 +171,17 @@ def _local_model() -> Check:
     return Check(
         name="local model", status="optional", found=f"not installed: {', '.join(missing)}", fix="make local-model"
     )
+
+
+def _sandbox() -> Check:
+    """Whether programs under test can be contained here; `bench code` runs none where they cannot."""
+    from butfor.benchmarks.sandbox import why_refused
+
+    reason = why_refused()
+    if reason is None:
+        return Check(name="sandbox", status="ok", found="programs under test can be contained")
+    found, _, fix = reason.rpartition(": ")
+    return Check(name="sandbox", status="optional", found=found, fix=fix)
 
 
 def _is_there(module: str) -> bool:

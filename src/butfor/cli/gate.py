@@ -15,7 +15,16 @@ SUBVERBS: dict[str, tuple[str, str]] = {
     "lint": ("butfor.cli.gate_lint", "explain every mistake of a policy with line and column"),
     "decide": ("butfor.cli.gate_decide", "decide about one tool call"),
     "resolve": ("butfor.cli.gate_resolve", "decide again on the rows of a trial"),
+    "export": ("butfor.cli.gate_export", "write one file for an auditor who does not have the store"),
     "keys": ("butfor.cli.gate_keys", "make, list, rotate and revoke the keys that sign"),
+    "log": ("butfor.cli.gate_log", "list every decision and what became of it; sign where the ledger stands"),
+    "verify-log": ("butfor.cli.gate_verify_log", "say whether the ledger was changed, or its end is missing"),
+    "outcome": ("butfor.cli.gate_outcome", "tell what became of a decision"),
+    "calibration": ("butfor.cli.gate_calibration", "hold promises against outcomes"),
+    "rows": ("butfor.cli.gate_rows", "make evidence of decisions whose outcome is known"),
+    "budget": ("butfor.cli.gate_budget", "show what is left of the error budget, or begin a new epoch"),
+    "approve": ("butfor.cli.gate_approve", "allow one exact call, where a policy asks for consent"),
+    "bypass": ("butfor.cli.gate_bypass", "let one exact call run whatever the gate says"),
 }
 """Subverb to the module that holds its `command`, and its one-line help, in the order of `butfor gate --help`."""
 

@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "import": "read traces that other tools recorded",
     "replay": "run it again, untouched or changed",
     "attribute": "say which step caused the outcome",
+    "repair": "find the smallest change that really fixes a failed run",
     "runs": "list the recorded and imported runs, or show one",
     "report": "show an answer, on the terminal or as one HTML file",
     "doctor": "check the installation and the store",
@@ -28,6 +29,7 @@ VERBS: dict[str, str] = {
     "evidence": "describe a table of past units, test a graph on it, make one of recorded runs",
     "graph": "check a causal graph, draw it, say whether an effect is identified",
     "gate": "decide about a tool call before it runs; four verdicts, each with a certificate",
+    "verify": "derive a certificate again, offline, and print each check",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""
 

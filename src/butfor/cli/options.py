@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from butfor.errors import InputError, NotFound
+from butfor.errors import ButforError, InputError, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,3 +137,47 @@ def read_input(name: str) -> Json:
         raise InputError(
             f"the input is not JSON ({error})", where=name, fix='a bare text is written "in quotes"'
         ) from None
+
+
+def read_proposals(name: str | None) -> dict[int, list[Any]]:
+    """Read proposed actions by step from a JSON file, or from standard input for ``-``.
+
+    Raises:
+        NotFound: The file cannot be read.
+        InputError: It is something else.
+    """
+    if name is None:
+        return {}
+    document = read_input(name)
+    if not isinstance(document, dict) or not all(
+        re.fullmatch("[0-9]{1,9}", key) and isinstance(actions, list) and actions for key, actions in document.items()
+    ):
+        raise InputError(
+            "the proposals are not an object of one or more actions by step",
+            where=name,
+            fix='write {"2": ["what to answer instead"]}',
+        )
+    return {int(key): actions for key, actions in document.items()}
+
+
+def import_function(name: str, *, what: str) -> Callable[..., Any]:
+    """Import ``module:function``, with the current folder on the path as `python -m` has it.
+
+    Raises:
+        NotFound: There is no such module or function.
+        InputError: Importing it fails, or it cannot be called.
+    """
+    from butfor.replay.plan import import_by_name
+
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = import_by_name(name, what=what)
+    except ButforError:
+        raise
+    except Exception as error:
+        raise InputError(f"importing {what} {name!r} raised {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise InputError(f"{what} {name!r} is a {type(found).__name__}, which cannot be called")
+    function: Callable[..., Any] = found
+    return function

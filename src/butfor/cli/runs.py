@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from butfor.cli import options
+from butfor.repairs.ledger import BOOKKEEPING
 from butfor.report import print_run
 from butfor.report.commands import commands_of
 from butfor.report.notes import notes_of
@@ -41,7 +42,8 @@ def command(run: str | None, limit: int | None, rollouts: bool, as_json: bool) -
             click.echo(json.dumps([_row(each) for each in listed], indent=2)) if as_json else _show_list(listed)
             return 0
         found = store.load_run(run)
-        arms, results = store.list_arms(found.run_id), store.list_results(found.run_id)
+        arms = store.list_arms(found.run_id)
+        results = [each for each in store.list_results(found.run_id) if each.kind not in BOOKKEEPING]
         listed_rollouts = [
             each for arm in arms if rollouts for each in store.load_rollouts(found.run_id, arm.fingerprint, arm.arm)
         ]

@@ -119,12 +119,23 @@ class Permit:
             CorruptRecord: A part is missing or malformed.
         """
         try:
-            said = dict(document["terms"])
-            if said.pop("schema") != SCHEMA:
+            said = document["terms"]
+            if said["schema"] != SCHEMA or set(said) != {
+                "schema",
+                *(field.name for field in dataclasses.fields(Terms)),
+            }:
                 raise CorruptRecord("this is no permit of a kind that is known", where=where)
-            times = {name: moment(said.pop(name), f"{where}.terms.{name}") for name in ("valid_from", "valid_until")}
-            return cls(terms=Terms(**said, **times), signature=Signature.from_json(document["signature"]))
-        except (KeyError, TypeError, InputError) as error:
+            terms = Terms(
+                kind=said["kind"],
+                call=said["call"],
+                tool=said["tool"],
+                reason=said["reason"],
+                uses=said["uses"],
+                valid_from=moment(said["valid_from"], f"{where}.terms.valid_from"),
+                valid_until=moment(said["valid_until"], f"{where}.terms.valid_until"),
+            )
+            return cls(terms=terms, signature=Signature.from_json(document["signature"]))
+        except (KeyError, TypeError, AttributeError, InputError) as error:
             raise CorruptRecord(f"this is no permit ({error})", where=where) from None
 
     def fault(self, trust: TrustFile, now: datetime) -> NotPermitted | None:
@@ -233,7 +244,8 @@ def _used(pending: Pending, kind: PermitKind, call: str, agent: str, trust: Trus
     number = 1 if last is None or last.place is None else last.place + 1
     if number > terms.uses:
         return NotPermitted(reason="used_up", sentence=f"its {terms.uses} use{'s' * (terms.uses != 1)} are used up")
-    said: dict[str, Json] = {"event": "used", "permit": terms.digest, "call": call, "agent": agent, "use": number}
+    said: dict[str, Json] = {"event": "used", "permit": terms.digest, "tool": terms.tool, "call": call, "agent": agent}
+    said["use"] = number
     entry = pending.add(kind, said, scope=terms.digest, place=number)
     return Used(permit=permit, use=number, entry=entry)
 

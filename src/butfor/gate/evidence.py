@@ -41,6 +41,8 @@ class Loaded:
         query: The query that gave it; None for a file.
         lineage: Name of its source: refreshed evidence of one source is one lineage.
         newest: When its newest unit was seen; None where unknown.
+        rows: The rows as they were read, which the digest names; None where only statistics were.
+        rows_hash: With statistics: a hash of the multiset of rows by the engine that aggregated them.
     """
 
     sample: Sample
@@ -49,6 +51,8 @@ class Loaded:
     query: str | None
     lineage: str
     newest: datetime | None
+    rows: Columns | None = None
+    rows_hash: str | None = None
 
     def at(self, now: datetime) -> Sample:
         """Return the sample with its age at a time."""
@@ -136,6 +140,7 @@ def loaded(entry: Entry, columns: Columns, description: Evidence, *, lineage: st
         query=query,
         lineage=lineage,
         newest=_newest(description.window),
+        rows=columns,
     )
 
 
@@ -189,6 +194,7 @@ def _statistics(entry: Entry, directory: Path, graph: Graph) -> Loaded:
         query=found.query,
         lineage=source.file or str(source.sql),
         newest=None,
+        rows_hash=found.rows_hash,
     )
 
 

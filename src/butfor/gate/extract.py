@@ -17,7 +17,7 @@ from butfor.estimation.columns import Columns
 from butfor.gate.strict_json import canonical_bytes, parse_canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,11 @@ _FURTHER = ("clusters", "time", "probability")
 
 def write_extract(columns: Columns) -> bytes:
     """Return the file of these rows."""
+    return b"".join(extract_blocks(columns))
+
+
+def extract_blocks(columns: Columns) -> Iterator[bytes | memoryview]:
+    """Return the file of these rows piece by piece, without copies of all of them."""
     further = {name: values for name in _FURTHER if (values := getattr(columns, name)) is not None}
     head: dict[str, Json] = {
         "schema": SCHEMA,
@@ -44,9 +49,10 @@ def write_extract(columns: Columns) -> bytes:
         "covariates": list(columns.covariates),
         "discrete": sorted(columns.discrete),
     }
-    # + 0.0 turns −0.0 into 0.0, as the digest of rows does.
-    blocks = [(values + 0.0).astype("<f8").tobytes() for values in (*columns.table.values(), *further.values())]
-    return canonical_bytes(head) + b"\n" + b"".join(blocks)
+    yield canonical_bytes(head) + b"\n"
+    for values in (*columns.table.values(), *further.values()):
+        # + 0.0 turns −0.0 into 0.0, as the digest of rows does.
+        yield np.ascontiguousarray(values + 0.0, dtype="<f8").data
 
 
 def read_extract(data: bytes, *, where: str = "extract") -> Columns:

@@ -93,7 +93,8 @@ def verify_log(ledger: Ledger, *, since: Checkpoint | None = None, trust: TrustF
     Raises:
         StoreError: The file cannot be read.
     """
-    head, last, findings = GENESIS, 0, []
+    head, last = GENESIS, 0
+    findings: list[Finding] = []
     signed: str | None = None
     entries = 0
     for record in records(ledger.rows):

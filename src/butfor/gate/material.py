@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from butfor.errors import InputError
 from butfor.gate.commitments import NotCommitted, committed
 from butfor.gate.evidence import load, stamp_of
+from butfor.gate.kept import keep
 from butfor.gate.trust import TrustFile
 from butfor.graphs import read_file
+from butfor.store.location import home
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -85,8 +87,18 @@ class Material:
         stamp = stamp_of(ready.entry, self._directory)
         key = ("evidence", ready.digest, commitment.graph.digest, stamp)
         return self._warm.remember(
-            key, lambda: load(ready.entry, self._directory, commitment.graph, now=at, home=self._home)
+            key, lambda: self.keep(load(ready.entry, self._directory, commitment.graph, now=at, home=self._home))
         )
+
+    def keep(self, loaded: Loaded) -> Loaded:
+        """Keep rows beside the ledger, so that a certificate can be derived again after their file has changed.
+
+        Raises:
+            InputError: They cannot be written.
+        """
+        if loaded.rows is not None:
+            keep(self._home or home(), loaded.sample.digest, loaded.rows)
+        return loaded
 
 
 def _stamp(path: Path) -> Hashable:

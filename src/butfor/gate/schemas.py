@@ -203,6 +203,7 @@ _BODY: Mapping[str, Json] = {
             "window": {"type": ["array", "null"], "items": _text},
             "roles": _any_object,
             "rows": {"type": "integer", "minimum": 0},
+            "rows_hash": {**_maybe_text, "description": "of the multiset of rows, by the engine that counted"},
             "arms": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
             "evidence": {**_digest, "description": "digest of the rows, or of the statistics"},
             "kind": {"enum": ["observational", "randomised", "mixed", "policy-confounded"]},
@@ -212,8 +213,8 @@ _BODY: Mapping[str, Json] = {
             "versions": {"type": "object", "additionalProperties": _text},
         },
         optional=(
-            "query", "lineage", "window", "roles", "rows", "arms", "evidence", "kind", "statistics", "harmed",
-            "levels",
+            "query", "lineage", "window", "roles", "rows", "rows_hash", "arms", "evidence", "kind", "statistics",
+            "harmed", "levels",
         ),
     ),
     "budget": _or_null(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from butfor.attribution import Bill
     from butfor.report.examples import Example
     from butfor.report.findings import Finding
+    from butfor.report.repairs import RepairsView
     from butfor.report.scores import Scores
     from butfor.runs import Run
 
@@ -45,6 +47,7 @@ class ReportData:
         methods: How the intervals were computed.
         examples: Rollouts to show beside the original: one a step, and those asked for.
         reproduction: How to get the same numbers again.
+        repairs: What the last repair of the run answered.
     """
 
     run: Run
@@ -57,6 +60,7 @@ class ReportData:
     methods: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     reproduction: Reproduction = Reproduction()
+    repairs: RepairsView | None = None
 
     def examples_of(self, step: int) -> tuple[Example, ...]:
         """Return the rollouts that show what else could have happened from a step on."""
@@ -74,6 +78,7 @@ class ReportData:
             "notes": list(self.notes),
             "assumptions": list(self.assumptions),
             "methods": list(self.methods),
+            "repairs": None if self.repairs is None else dataclasses.asdict(self.repairs),
             "examples": [each.to_json() for each in self.examples],
             "reproduce": {"commands": list(self.reproduction.commands), **self.reproduction.facts},
         }

@@ -15,6 +15,7 @@ from butfor.report.data import ReportData, Reproduction
 from butfor.report.examples import choose, compare_all, resampled_step
 from butfor.report.findings import read_finding
 from butfor.report.notes import notes_of
+from butfor.report.repairs import read_repairs
 from butfor.report.scores import read_responsibility, read_shapley
 from butfor.report.visible import one_line, readable_json
 
@@ -56,6 +57,7 @@ def gather_report(
             run=run,
             notes=notes_of(run, None, None),
             examples=compare_all(store, run, wanted),
+            repairs=read_repairs(store, run.run_id),
             reproduction=Reproduction(commands=commands_of(run), facts=_run_facts(store, run)),
         )
     body = canonical.decode(record.body)
@@ -75,6 +77,7 @@ def gather_report(
         methods=_unique(estimate.method for estimate in estimates),
         examples=compare_all(store, run, _once([*choose(run, rollouts), *wanted])),
         reproduction=_reproduction(store, run, body),
+        repairs=read_repairs(store, run.run_id),
     )
 
 

@@ -70,6 +70,7 @@ def _context(data: ReportData) -> dict[str, object]:
         "task": cut(readable(data.run.task)),
         "output": cut(readable(data.run.output)),
         "steps": list(_steps(data)),
+        "repairs": data.repairs,
     }
     if data.scores is not None:
         return shared | {

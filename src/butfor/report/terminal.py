@@ -11,6 +11,7 @@ from butfor.confidence import Estimate, Interval
 from butfor.report import wording
 from butfor.report.happenings import in_short, output_of
 from butfor.report.page import outcome_words
+from butfor.report.repairs_terminal import print_repairs
 from butfor.report.visible import compact, one_line, visible
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def print_terminal(data: ReportData, console: Console) -> None:
     else:
         _about(data.run, console, data.notes)
         _finding(data, data.finding, console)
+    if data.repairs is not None:
+        console.print()
+        print_repairs(data.repairs, console)
     console.print()
     for command in data.reproduction.commands:
         # Broken into lines it could not be pasted; a terminal wraps what is too long by itself.

@@ -186,7 +186,9 @@ def test_terms_that_are_none_are_refused(wrong):
         terms(**wrong)
 
 
-@pytest.mark.parametrize("wrong", [{}, {"terms": {}}, {"terms": 5, "signature": {}}, {"terms": None}])
+@pytest.mark.parametrize(
+    "wrong", [{}, {"terms": {}}, {"terms": 5, "signature": {}}, {"terms": None}, {"terms": {"reason": 5}}]
+)
 def test_what_is_no_permit_is_named(ledger, wrong):
     ledger.append("approval", wrong, subject=CALL)
     with pytest.raises(CorruptRecord, match="entry 1 of the ledger"):

@@ -84,7 +84,7 @@ def described(case: Case) -> str:
 def ruled(case: Case, answer: str) -> Ruling:
     """Read the last verdict of an answer; an answer without one, or a trial of what cannot be undone, is ABSTAIN."""
     found = _VERDICT.findall(answer)
-    verdict = next((each for each in VERDICTS if found and found[-1] == each), "ABSTAIN")
+    verdict: Verdict = next((each for each in VERDICTS if found and found[-1] == each), "ABSTAIN")
     if verdict == "EXPERIMENT":
         if not case.instance.reversible:
             return Ruling(verdict="ABSTAIN", executed=False, reason="a trial of what cannot be undone")

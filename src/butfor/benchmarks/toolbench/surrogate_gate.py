@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from butfor.gate import Decision, Preset
     from butfor.gate.inputs import Answer
     from butfor.gate.robustness.report import Robustness
+    from butfor.graphs import Role
 
 QUERY = Query.effect("T", "Y")
 
@@ -29,9 +30,9 @@ QUERY = Query.effect("T", "Y")
 @functools.cache
 def graph(*, latent_edge: bool) -> Graph:
     """Return the true graph, or the one in which the hidden cause was forgotten."""
-    nodes = {"T": "treatment", "Y": "outcome"}
+    nodes: dict[str, Role] = {"T": "treatment", "Y": "outcome"}
     hidden = [("T", "Y")] if latent_edge else []
-    return Graph.of(nodes=nodes, directed=[("T", "Y")], bidirected=hidden)  # type: ignore[arg-type]
+    return Graph.of(nodes=nodes, directed=[("T", "Y")], bidirected=hidden)
 
 
 @functools.cache

@@ -96,7 +96,7 @@ class _Reader:
         self.marks: dict[Path, Mark] = {}
         self.mistakes: list[Mistake] = []
         self._seen: set[int] = set()
-        self._scalars = yaml.constructor.SafeConstructor()
+        self._scalars: Any = yaml.constructor.SafeConstructor()
 
     def value(self, node: yaml.Node, path: Path) -> Any:
         self.marks.setdefault(path, _mark(node))
@@ -128,7 +128,7 @@ class _Reader:
 
     def _scalar(self, node: yaml.Node) -> Any:
         try:
-            value = self._scalars.construct_object(node)  # type: ignore[no-untyped-call]
+            value = self._scalars.construct_object(node)
         except (yaml.YAMLError, ValueError, OverflowError) as error:
             return self._wrong(node, f"this value cannot be read ({str(error).splitlines()[0][:80]})")
         if isinstance(value, float) and not math.isfinite(value):

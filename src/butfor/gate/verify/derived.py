@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from butfor.canonical import digest as digest_of
+from butfor.estimation.cells import Cells
 from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate.body import Head, body, versions
+from butfor.gate.budget import OTHERS
 from butfor.gate.decide import decide
 from butfor.gate.robustness import examine
 from butfor.gate.strict_json import canonical_bytes, parse_strict
-from butfor.gate.sums import cells_in
+from butfor.gate.sums import cells_document, cells_in
 from butfor.gate.verdict import REASONS
 from butfor.gate.verify.checks import failed, ok, unknown
-from butfor.gate.verify.comparing import AGREE, differences, told
+from butfor.gate.verify.comparing import AGREE, differences, same, told
 from butfor.gate.verify.inputs import entry_of, inputs_of, rules_in
 
 if TYPE_CHECKING:
@@ -45,6 +48,10 @@ def check_evidence(case: Case) -> tuple[Check, Level]:
     if stated["statistics"] is not None:
         found, words = _statistics_digest(stated), "counts and sums in the certificate itself"
         level: Level = "statistics"
+        if rows is not None:
+            if cells_document(Cells.of(rows, stated["statistics"]["strata"])) != stated["statistics"]:
+                return failed("evidence", "the counts and sums are not those of the rows", "$.provenance"), "attested"
+            words, level = f"counts and sums, which are those of {rows.n:,} rows", "rows"
     elif rows is not None:
         found, words, level = row_digest(rows), f"{rows.n:,} rows", "rows"
     else:
@@ -52,6 +59,36 @@ def check_evidence(case: Case) -> tuple[Check, Level]:
     if found != stated["evidence"]:
         return failed("evidence", f"{words} have the digest {found}", "$.provenance.evidence"), "attested"
     return ok("evidence", f"{words}: {found}"), level
+
+
+def check_budget(case: Case) -> Check:
+    """Derive the error level again: α/m with a declared list, else the j-th term of the share's series."""
+    stated, granted = case.body, case.body["budget"]
+    if granted is None:
+        if not _spends(stated):
+            return ok("budget", "nothing had to be spent")
+        return failed("budget", "the evidence was looked at, and no error level was spent", "$.budget")
+    entry = entry_of(stated)
+    listed, shares = entry.budget.hypotheses, entry.budget.shares
+    if listed is not None:
+        alpha = entry.alpha / len(listed)
+    else:
+        left = max(0.0, 1.0 - sum(shares.values()))
+        others = left if entry.budget.other_agents is None else entry.budget.other_agents
+        share = others if granted["share"] == OTHERS else shares.get(granted["share"], 0.0)
+        alpha = 6 * share * entry.alpha / (math.pi * granted["place"]) ** 2
+    if not same(granted["alpha"], alpha):
+        return failed("budget", told("$.budget.alpha", granted["alpha"], alpha), "$.budget.alpha")
+    return ok("budget", f"{alpha:.3g} of {entry.alpha:g}, place {granted['place']} in epoch {granted['epoch']}")
+
+
+def _spends(stated: Mapping[str, Json]) -> bool:
+    """Say whether evidence was looked at for a question that could have come out as EXECUTE."""
+    if stated["estimate"] is None:
+        return False
+    rules = rules_in(stated)
+    possible = stated["hedge"] is None or (rules.preset.partial and rules.outcome_range is not None)
+    return rules.preset.spends_budget and possible
 
 
 def check_derived(case: Case, level: Level) -> list[Check]:

@@ -62,7 +62,7 @@ def check_signature(case: Case) -> Check:
         return failed("signature", "the certificate does not say when it was made", "$.decision.at")
     found = trust.check(kind="certificate", payload=sealed.payload, signature=sealed.signature, at=at)
     if isinstance(found, Trusted):
-        return ok("signature", f"{found.key.id} ({found.key.name}) at {stamp(at)}")
+        return ok("signature", f"{found.key.id} ({found.key.name}) signed the list of field digests at {stamp(at)}")
     if found.reason == "bad_signature":
         more = "the signature, or the list of field digests that it covers, was changed"
         return failed("signature", f"{found.sentence}: {more}", "signature")

@@ -1,0 +1,1 @@
+"""Test beds: failed runs whose tail can be executed again without a hosted model."""

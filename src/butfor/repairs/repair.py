@@ -1,0 +1,309 @@
+"""The verb: from a failed run to the smallest change that really fixes it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from butfor import canonical
+from butfor.attribution import Question, Quote
+from butfor.attribution.bill import bill, quote
+from butfor.attribution.case import Case, open_case
+from butfor.attribution.methods import METHODS, Ask
+from butfor.attribution.quotes import quote_method
+from butfor.attribution.sampling import Draw, ResampleFrom
+from butfor.attribution.sampling import Proposal as ProposalArm
+from butfor.errors import BudgetStop, InputError, NotFound, TransportFault
+from butfor.repairs.ask import RepairAsk
+from butfor.repairs.candidates import Candidate, Sifter
+from butfor.repairs.engine import EngineExecutor
+from butfor.repairs.failure import failure_of
+from butfor.repairs.ledger import Ledger, StoredAnswers
+from butfor.repairs.locate import Located, find_blame, find_responsible, stored_blame
+from butfor.repairs.proposers import ArgumentEdits, AskedModel, Proposer, Resamples
+from butfor.repairs.provenance import check_declared
+from butfor.repairs.result import Repair, RepairAnswer, Tried
+from butfor.repairs.smaller import LOOKS, Shrinker
+from butfor.repairs.validation import RepairTest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from butfor.canonical import Json
+    from butfor.repairs.proposal import Failure
+    from butfor.repairs.verdict import Verdict
+    from butfor.replay import Rollout
+    from butfor.store import Storage
+
+REPAIR = "repair"
+ANSWER = "repairs"
+
+
+def repair_run(
+    run_id: str,
+    *,
+    store: Storage,
+    ask: RepairAsk | None = None,
+    question: Question | None = None,
+    proposers: Sequence[Proposer] = (),
+    announce: Callable[[Quote], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RepairAnswer:
+    """Find the smallest change to a recorded run's decisive step that is shown to fix it.
+
+    Args:
+        run_id: The run, or the beginning of its id.
+        store: Where the run is; rollouts, hypotheses and answers are stored there, so that a killed call goes on.
+        ask: How to look.
+        question: Agent, outcome, tools and budget, where they differ from what was recorded.
+        proposers: Asked before the built-in ones: the user's proposals, a model.
+        announce: Told the price before anything is spent.
+        progress: Called after each rollout with (finished, asked for).
+
+    Returns:
+        Accepted repairs, the smallest first, every candidate that was tested, and what it cost.
+
+    Raises:
+        NotFound: No such run or step.
+        InputError: The run did not fail, or does not hold what a replay needs.
+        AgentError: The agent cannot be imported.
+        ReplayDivergence: An untouched replay differs from the recording.
+        OutcomeError: The outcome function failed.
+    """
+    asked, chosen = question or Question(), ask or RepairAsk()
+    case = open_case(run_id, store=store, question=asked, progress=progress)
+    _check(case, chosen)
+    work = _Work(case=case, ask=chosen, proposers=tuple(proposers))
+    return work.answer(announce, {**chosen.to_json(), "question": asked.to_json()})
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """One call of the verb."""
+
+    case: Case
+    ask: RepairAsk
+    proposers: tuple[Proposer, ...]
+    started: float = field(default_factory=time.monotonic)
+    repairs: list[Repair] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    stopped: str | None = None
+
+    def __post_init__(self) -> None:
+        case, ask = self.case, self.ask
+        self.bought_before = case.rollouts.meter.rollouts
+        self.failure: Failure = failure_of(case, secrets=ask.secrets)
+        self.sifter = Sifter(failure=self.failure)
+        self.resamples = Resamples(case, draws=ask.resamples)
+        self.answers = StoredAnswers(case.rollouts.store, case.run.run_id, case.rollouts.meter)
+        own = [each.remembering(self.answers) if isinstance(each, AskedModel) else each for each in self.proposers]
+        built_in: list[Proposer] = [ArgumentEdits()] if ask.argument_edits else []
+        self.proposers = (*own, *built_in, *([self.resamples] if ask.resamples else []))
+        self.executors = {name: EngineExecutor(case, purpose=name) for name in ("screen", "validate", "shrink")}
+        self.ledger = Ledger(case.rollouts.store, case.run.run_id, case.score.name, case.rollouts.fingerprint)
+        # A judge's mean, or an outcome between 0 and 1, shows that others will be graded too.
+        graded = ask.standard.graded or case.factual not in (0.0, 1.0)
+        standard = replace(ask.standard, graded=graded)
+        self.test = RepairTest(standard=standard, tested=self.ledger.tested)
+
+    def answer(self, announce: Callable[[Quote], None] | None, settings: dict[str, Any]) -> RepairAnswer:
+        """Locate, propose, screen, test, shrink, store."""
+        located = self._locate(announce)
+        if announce is not None and located.steps:
+            announce(self._price(located.steps))
+        for step in located.steps:
+            if len(self.repairs) >= self.ask.wanted or self._is_stopped():
+                break
+            self._repair_step(step)
+        return self._store(located, settings)
+
+    # Which steps
+
+    def _locate(self, announce: Callable[[Quote], None] | None) -> Located:
+        ask = self.ask
+        if ask.steps:
+            named = ", ".join(str(step) for step in ask.steps)
+            return Located(steps=ask.steps, sentence=f"step {named}, as asked for")
+        if ask.locate == "responsibility":
+            return self._by_responsibility()
+        stored = stored_blame(self.case, most=ask.most_steps)
+        if stored is not None:
+            return stored
+        if announce is not None:
+            announce(quote_method(METHODS["search"](self.case, Ask()), self.case, Ask()))
+        return find_blame(self.case, most=ask.most_steps)
+
+    def _by_responsibility(self) -> Located:
+        """Let every step but the last be responsible for what its proposals can save."""
+        actions = {
+            step: [each.proposal.action for each in Sifter(failure=self.failure).sift(self._proposed(step))]
+            for step in range(self.case.steps - 1)
+        }
+        given = {step: found for step, found in actions.items() if found}
+        if not given:
+            return Located(steps=(), sentence="no step has a proposal.")
+        return find_responsible(self.case, given, draws=self.ask.standard.most // 2, most=self.ask.most_steps)
+
+    # One step
+
+    def _repair_step(self, step: int) -> None:
+        candidates = self.sifter.sift(self._proposed(step))
+        ranked = self.sifter.screen(candidates, self.executors["screen"], draws=self.ask.screening)
+        for candidate in ranked:
+            if len(self.repairs) >= self.ask.wanted or self._is_stopped():
+                return
+            verdict = self._validate(step, candidate.proposal.action)
+            self.sifter.funnel["tested"] += 1
+            self.tried.append(Tried(proposal=candidate.proposal, verdict=verdict, distance=candidate.edit.distance))
+            if verdict.accepted:
+                self.sifter.funnel["accepted"] += 1
+                self._accept(candidate, verdict)
+
+    def _proposed(self, step: int) -> list[Any]:
+        found: list[Any] = []
+        for each in self.proposers:
+            try:
+                found += each.propose(self.failure, step, self.ask.proposals)
+            except (BudgetStop, TransportFault) as stop:
+                self.stopped = self.stopped or str(stop)
+        return found
+
+    def _validate(self, step: int, action: Json) -> Verdict:
+        number = self.ledger.number(step, action)
+        return self.test.test(step, action, self.executors["validate"], number=number)
+
+    def _accept(self, candidate: Candidate, verdict: Verdict) -> None:
+        step, action = candidate.proposal.step, candidate.proposal.action
+        repair = Repair(
+            run_id=self.case.run.run_id,
+            step=step,
+            outcome=self.case.score.name,
+            factual=self.failure.actions[step],
+            repaired=action,
+            proposal=candidate.proposal,
+            verdict=verdict,
+            edit=candidate.edit,
+        )
+        shrinker = Shrinker(executor=self.executors["shrink"], validate=self._validate, calls=self.ask.shrink_calls)
+        smallest = shrinker.shrink(repair)
+        self.sifter.funnel["shrunk"] += smallest.shrunk_from is not None
+        self.repairs.append(smallest)
+
+    # The end
+
+    def _is_stopped(self) -> bool:
+        rollouts = self.case.rollouts
+        if rollouts.interrupted:
+            self.stopped = "interrupted; finished rollouts are kept, run the same command to go on"
+        elif rollouts.stopped is not None:
+            self.stopped = str(rollouts.stopped)
+        return self.stopped is not None
+
+    def _store(self, located: Located, settings: dict[str, Any]) -> RepairAnswer:
+        self._is_stopped()
+        rollouts, store = self._rollouts(), self.case.rollouts.store
+        answer = RepairAnswer(
+            result_id=str(uuid.uuid4()),
+            run_id=self.case.run.run_id,
+            steps=located.steps,
+            located=located.sentence,
+            repairs=tuple(sorted(self.repairs, key=lambda each: each.edit.distance)),
+            tried=tuple(self.tried),
+            funnel=dict(self.sifter.funnel),
+            bill=bill(
+                rollouts,
+                found=max(0, len(rollouts) - (self.case.rollouts.meter.rollouts - self.bought_before)),
+                seconds=time.monotonic() - self.started,
+                prices=self.case.rollouts.meter.budget.prices,
+            ),
+            notes=self._notes(),
+            stopped=self.stopped,
+            settings=settings | {"outcome": self.case.score.name, "agent": self.case.agent.name},
+        )
+        for each in answer.repairs:
+            save_repair(store, each)
+        store.save_result(
+            answer.result_id,
+            answer.run_id,
+            ANSWER,
+            canonical.encode(answer.settings),
+            canonical.encode(answer.to_json()),
+        )
+        return answer
+
+    def _rollouts(self) -> list[Rollout]:
+        used = [*self.resamples.bought, *(each for name in self.executors.values() for each in name.bought)]
+        return list({(each.arm, each.ordinal): each for each in used}.values())
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = list(self.case.notes)
+        leaking = [each for each in self.repairs if each.proposal.leaks]
+        if leaking:
+            named = ", ".join(sorted({literal for each in leaking for literal in each.proposal.leaks}))
+            notes.append(
+                f"an accepted repair contains what only the verifier knows ({named}) and was not there before: it may "
+                "have been copied, so it is not exported"
+            )
+        if self.answers.asked or self.answers.found:
+            notes.append(f"the proposer was asked {self.answers.asked} times; {self.answers.found} answers were kept")
+        declared = check_declared(self.case.run)
+        if declared is not None and (declared.unseen or declared.undeclared):
+            notes.append(declared.sentence)
+        simulated = sum(each.counts.get("simulated", 0) for each in self.executors["validate"].bought)
+        if simulated:
+            notes.append(f"{simulated} tool calls went to a simulator: the answer is as good as the simulator")
+        unsupported = Counter(each.tool for each in self.executors["validate"].bought if each.status == "unsupported")
+        for tool, count in unsupported.most_common(1):
+            notes.append(f"{count} rollouts could not be answered for the tool {tool!r}: register a simulator for it")
+        return tuple(notes)
+
+    def _price(self, steps: Sequence[int]) -> Quote:
+        """Price everything that may be bought; most of it is not, as soon as a repair stands."""
+        ask, most = self.ask, self.ask.standard.most
+        most_candidates = ask.proposals * len(self.proposers)
+        draws: list[Draw] = []
+        for step in steps:
+            proposal, null = ProposalArm(step=step, number=0), ResampleFrom(step=step)
+            draws += [Draw(arm=null, ordinal=i) for i in range(ask.resamples + most)]
+            draws += [Draw(arm=proposal, ordinal=i) for i in range(most_candidates * (ask.screening + most))]
+        smaller = [Draw(arm=ProposalArm(step=steps[0], number=0), ordinal=i) for i in range(ask.shrink_calls * LOOKS)]
+        whole = quote([*draws, *smaller], self.case.journal, self.case.rollouts.meter.budget.prices)
+        return Quote(rollouts=None, policy_calls=whole.policy_calls, tokens=whole.tokens, money=whole.money)
+
+
+def save_repair(store: Storage, repair: Repair) -> str:
+    """Store a repair under a name that its content gives, so that the same repair is stored once; returns the name."""
+    body = canonical.encode(repair.to_json())
+    name = f"{repair.run_id}:repair:{canonical.digest_text(body)[7:31]}"
+    store.save_result(name, repair.run_id, REPAIR, "{}", body)
+    return name
+
+
+def repairs_of(store: Storage, run_id: str) -> list[Repair]:
+    """Read the stored repairs of a run, the last accepted last."""
+    whole = store.resolve(run_id)
+    return [Repair.from_json(canonical.decode(each.body)) for each in store.list_results(whole) if each.kind == REPAIR]
+
+
+def answers_of(store: Storage, run_id: str) -> list[RepairAnswer]:
+    """Read what `repair` answered about a run, the last answer last."""
+    whole = store.resolve(run_id)
+    return [
+        RepairAnswer.from_json(canonical.decode(each.body)) for each in store.list_results(whole) if each.kind == ANSWER
+    ]
+
+
+def _check(case: Case, ask: RepairAsk) -> None:
+    for step in ask.steps:
+        if not 0 <= step < case.steps:
+            raise NotFound(f"the run has no step {step}", fix=f"its {case.steps} steps are 0 to {case.steps - 1}")
+    factual = case.factual if isinstance(case.factual, float) else case.factual.point
+    if factual == 0.0:
+        raise InputError(
+            f"the run did not fail ({case.score.name} gave {factual:g}; 1 = bad)",
+            where=f"run {case.run.run_id}",
+            fix="repair a run whose outcome is bad, or give another --outcome",
+        )
