@@ -81,6 +81,7 @@ BENCHMARKS: dict[str, str] = {
     "tau": "butfor.benchmarks.tau:run",
     "arithmetic": "butfor.benchmarks.beds.arithmetic.bench:run",
     "arithmetic:mistakes": "butfor.benchmarks.beds.bigbench.bench:run",
+    "code": "butfor.benchmarks.beds.code.bench:run",
     "tables": "butfor.benchmarks.tables:run",
     "luck": "butfor.benchmarks.luck:run",
 }
