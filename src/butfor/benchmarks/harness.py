@@ -82,6 +82,7 @@ BENCHMARKS: dict[str, str] = {
     "arithmetic": "butfor.benchmarks.beds.arithmetic.bench:run",
     "arithmetic:mistakes": "butfor.benchmarks.beds.bigbench.bench:run",
     "code": "butfor.benchmarks.beds.code.bench:run",
+    "retrieval": "butfor.benchmarks.beds.retrieval.bench:run",
     "tables": "butfor.benchmarks.tables:run",
     "luck": "butfor.benchmarks.luck:run",
 }
