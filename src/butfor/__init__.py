@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from butfor.replay.tools import simulator as simulator
     from butfor.verbs import attribute as attribute
     from butfor.verbs import record as record
+    from butfor.verbs import repair as repair
+    from butfor.verbs import rescue as rescue
 
 _PUBLIC = {
     "record": "butfor.verbs:record",
     "attribute": "butfor.verbs:attribute",
+    "repair": "butfor.verbs:repair",
+    "rescue": "butfor.verbs:rescue",
     "do": "butfor.replay.do",
     "model": "butfor.replay.boundaries:model",
     "tool": "butfor.replay.boundaries:tool",

@@ -8,7 +8,9 @@ Exceptions are for misuse and broken machinery; an answer such as *not identifie
     ├── InputError (ValueError)              what the user gave cannot be used
     │   ├── NotFound (LookupError)           no run, file, step or benchmark of that name
     │   ├── NotRecordable (TypeError)        a value that has no JSON form crossed a boundary
-    │   └── DrawTaken                        a draw of an arm is stored already, perhaps by another process
+    │   ├── DrawTaken                        a draw of an arm is stored already, perhaps by another process
+    │   └── OutcomeTaken                     another outcome of this decision is in the ledger
+    ├── ActionRefused                        the gate did not let a tool call run; carries the certificate
     ├── AgentError                           the user's agent could not be imported, or raised
     ├── OutcomeError (ValueError)            an outcome outside [0, 1], NaN, or a rule that raised
     ├── ReplayError                          a rollout cannot go on as asked
@@ -89,6 +91,29 @@ class NotRecordable(InputError, TypeError):
 
 class DrawTaken(InputError):
     """A draw of an arm is stored already: by the same analysis, or by another process that makes it too."""
+
+
+class OutcomeTaken(InputError):
+    """Another outcome of this decision is in the ledger, and nothing in it is overwritten."""
+
+
+class ActionRefused(ButforError):
+    """The gate did not let a tool call run.
+
+    Args:
+        what: Why, in words.
+        verdict: REJECT, EXPERIMENT or ABSTAIN.
+        reason: The reason code.
+        decision: The decision's id.
+        certificate: The certificate file's bytes; empty where it could not be made.
+    """
+
+    def __init__(self, what: str, *, verdict: str, reason: str, decision: str, certificate: bytes) -> None:
+        self.verdict = verdict
+        self.reason = reason
+        self.decision = decision
+        self.certificate = certificate
+        super().__init__(what, where=f"decision {decision}")
 
 
 class AgentError(ButforError):

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from butfor.attribution import Ask, Attribution, Question, attribute_run
 from butfor.outcomes import find_outcome, score_of
+from butfor.repairs import RepairAnswer, RepairAsk, Rescue, repair_run, rescue_run
+from butfor.repairs.rescue import ROLLOUTS
 from butfor.replay import Recorded, record_run
-from butfor.store import Store
+from butfor.store import MemoryStore, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from butfor.canonical import Json
-    from butfor.replay import Trajectory
+    from butfor.repairs import Proposer
+    from butfor.replay import ToolPolicy, Trajectory
     from butfor.store import Storage
 
 
@@ -83,6 +86,70 @@ def attribute(
     """
     with opened(store) as kept:
         return attribute_run(run, store=kept, method=method, ask=ask, question=question)
+
+
+def repair(
+    run: str,
+    *,
+    ask: RepairAsk | None = None,
+    question: Question | None = None,
+    proposers: Sequence[Proposer] = (),
+    store: Storage | Path | None = None,
+) -> RepairAnswer:
+    """Find the smallest change to a failed run's decisive step that is shown to fix it.
+
+    Args:
+        run: The run's id, or the beginning of it.
+        ask: How to look: which steps, what a repair must show, how many proposals.
+        question: Agent, outcome, tools and budget, where they differ from what was recorded.
+        proposers: Asked before the built-in ones (structured edits of tool calls, the policy's own draws).
+        store: A store, or the folder of one; ``$BUTFOR_HOME`` or ``./.butfor`` by default.
+
+    Returns:
+        Accepted repairs with both arms' bounds, everything that was tested, and the bill. It is stored with the run.
+
+    Raises:
+        NotFound: No such run or step.
+        InputError: The run did not fail, or does not hold what a replay needs.
+        ReplayDivergence: An untouched replay differs from the recording.
+    """
+    with opened(store) as kept:
+        return repair_run(run, store=kept, ask=ask, question=question, proposers=proposers)
+
+
+def rescue(
+    agent: str | Callable[..., Any],
+    task: Json,
+    verifier: str | Callable[[Trajectory], float],
+    *,
+    rollouts: int = ROLLOUTS,
+    tools: ToolPolicy | None = None,
+    store: Storage | Path | None = None,
+) -> Rescue:
+    """Run an agent, and where the result fails the verifier, return the nearest one that passes, or say that none did.
+
+    The first try runs for real. What follows are rollouts: no write tool runs in them unless it is allowed.
+
+    Args:
+        agent: ``module:function``, or the callable itself.
+        task: The agent's input, a JSON value.
+        verifier: A rule such as ``'tool_called("refund")'``, or a function of a `Trajectory`; 1 = bad, and below 0.5 a
+            result has passed.
+        rollouts: How many to make, at most.
+        tools: What tools may do in rollouts.
+        store: A store, or the folder of one; nothing is kept by default.
+
+    Returns:
+        The result with its drift: how many steps were decided otherwise than in the first try.
+
+    Raises:
+        InputError: The budget buys nothing.
+        AgentError: The agent cannot be imported or called.
+        OutcomeError: The verifier failed.
+    """
+    score = find_outcome(verifier) if isinstance(verifier, str) else score_of(verifier)
+    with opened(MemoryStore() if store is None else store) as kept:
+        return rescue_run(agent, task, score=score, store=kept, tools=tools, rollouts=rollouts)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from butfor.attribution import Question
+from butfor.attribution import Question, Quote
 from butfor.confidence import Estimate
 from butfor.errors import InputError, NotFound
 from butfor.outcomes import find_outcome
@@ -58,7 +58,7 @@ def demo():
         if run.outcome and run.outcome.value == 1 and len(run.steps) == 3:
             break
     store.save_spec(run.run_id, json.dumps({"agent": agent, "outcome": rule}))
-    prices = []
+    prices: list[Quote] = []
     answer = repair_run(run.run_id, store=store, announce=prices.append)
     return store, run.run_id, answer, prices
 
@@ -326,4 +326,4 @@ def test_a_changed_tool_response_reaches_what_the_policy_sees(demo):
     clean = do.observation(0, {"order_id": "1042", "status": "delivered", "note": "Left next door."})
     changed = rollouts.run([Job(intervention=clean, arm="clean", ordinal=i) for i in range(40)])
     same = rollouts.run([Job(intervention=do.resample(1), arm="again", ordinal=i) for i in range(40)])
-    assert sum(each.outcome for each in changed) < sum(each.outcome for each in same) / 2
+    assert sum(each.outcome == 1.0 for each in changed) < sum(each.outcome == 1.0 for each in same) / 2

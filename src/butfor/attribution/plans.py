@@ -6,16 +6,19 @@ results already entered.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from butfor.attribution.elimination import leader_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 # Draws of each arm in a batch at first; later a quarter of what the arm has, so that looks become rarer.
@@ -41,25 +44,25 @@ class Standing:
         guesses: v̂ smoothed for betting, shape (steps + 1,), the last one the factual outcome.
         means: v̂ as observed, ½ where nothing was, same shape.
         tried: Own draws of each arm, missing ones included, same shape.
-        candidates: Steps that may still be decisive.
-        usable: Arms that can be drawn, ascending.
+        candidates: Whether a step may still be decisive, shape (steps,).
+        usable: Whether an arm can be drawn, shape (steps,).
     """
 
     guesses: NDArray[np.float64]
     means: NDArray[np.float64]
     tried: NDArray[np.int64]
-    candidates: Sequence[int]
-    usable: Sequence[int]
+    candidates: NDArray[np.bool_]
+    usable: NDArray[np.bool_]
 
     @property
     def steps(self) -> int:
         """Number of steps n."""
         return self.guesses.size - 1
 
-    @property
-    def seen(self) -> list[int]:
-        """Arms that were drawn at all."""
-        return [arm for arm in self.usable if self.tried[arm] > 0]
+    @cached_property
+    def seen(self) -> NDArray[np.bool_]:
+        """Arms that were drawn at all, shape (steps,)."""
+        return self.usable & (self.tried[:-1] > 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,21 +86,38 @@ class Plan(Protocol):
         ...
 
 
+def looks_at_the_start(tried: NDArray[np.int64], means: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell whether v(0) is to be drawn alone: until a rollout fares better than the factual run; else no step matters.
+
+    Args:
+        tried: Own draws of each arm, shape (..., steps + 1).
+        means: v̂ as observed and y, same shape.
+
+    Returns:
+        Shape (...).
+    """
+    no_better = (means[..., 0] >= means[..., -1]) & (tried[..., 0] < START_MOST)
+    looks: NDArray[np.bool_] = (tried[..., 0] == 0) | no_better
+    return looks
+
+
 def look_at_the_start(standing: Standing) -> Allocation | None:
-    """Draw v(0) alone until a rollout fares better than the factual run: if none does, no step matters."""
-    if 0 not in standing.usable:
+    """Draw v(0) alone as long as `looks_at_the_start` says so."""
+    if not (standing.usable[0] and looks_at_the_start(standing.tried, standing.means)):
         return None
-    tried = int(standing.tried[0])
-    if tried == 0:
-        return Allocation(counts={0: START}, leader=None)
-    if standing.means[0] >= standing.means[-1] and tried < START_MOST:
-        return Allocation(counts={0: START_MORE}, leader=None)
-    return None
+    return Allocation(counts={0: START_MORE if standing.tried[0] else START}, leader=None)
 
 
 def round_size(standing: Standing, arms: Iterable[int]) -> int:
     """Return the draws of each arm in the next batch: a quarter of what the least drawn one has, at least ROUND."""
-    return max(ROUND, int(min((standing.tried[arm] for arm in arms), default=0)) // 4)
+    return max(ROUND, min((int(standing.tried[arm]) for arm in arms), default=0) // 4)
+
+
+def _evenly(arms: Iterable[int], size: int, leader: int | None) -> Allocation:
+    """Draw arms evenly, the leader's two more often."""
+    pair = () if leader is None else (leader, leader + 1)
+    counts = {arm: (LEADER_TIMES if arm in pair else 1) * size for arm in sorted(arms)}
+    return Allocation(counts=counts, leader=leader)
 
 
 class EveryStep:
@@ -108,15 +128,15 @@ class EveryStep:
         start = look_at_the_start(standing)
         if start is not None:
             return start
-        unseen = [arm for arm in standing.usable if standing.tried[arm] == 0]
-        if unseen:
-            return Allocation(counts=dict.fromkeys(unseen, ROUND), leader=None)
+        unseen = np.flatnonzero(standing.usable & (standing.tried[:-1] == 0))
+        if unseen.size:
+            return Allocation(counts=dict.fromkeys(unseen.tolist(), ROUND), leader=None)
         leader = leader_of(standing.guesses, standing.usable, standing.candidates)
-        wanted = {arm for k in standing.candidates for arm in (k, k + 1)} & set(standing.usable)
-        pair = set() if leader is None else {leader, leader + 1} & wanted
-        size = round_size(standing, wanted - pair)
-        counts = {arm: (LEADER_TIMES if arm in pair else 1) * size for arm in sorted(wanted)}
-        return Allocation(counts=counts, leader=leader)
+        wanted = standing.candidates.copy()
+        wanted[1:] |= standing.candidates[:-1]
+        arms = np.flatnonzero(wanted & standing.usable).tolist()
+        others = (arm for arm in arms if leader is None or arm not in (leader, leader + 1))
+        return _evenly(arms, round_size(standing, others), leader)
 
 
 class Halving:
@@ -138,58 +158,65 @@ class Halving:
         if start is not None:
             return start
         leader = leader_of(standing.guesses, standing.seen, standing.candidates)
-        stretches = self._stretches(standing, leader)
-        middle = self._where_to_look(standing, leader, stretches)
+        rises = _Rises(standing, self._max_help)
+        limit = float("-inf") if leader is None else WORTH_A_LOOK * rises.between(leader, leader + 1)
+        stretches = self._stretches(standing, rises, leader, limit)
+        middle = self._where_to_look(standing, rises, stretches, limit)
         if middle is not None:
             return Allocation(counts={middle: GLANCE}, leader=None)
-        ends = {arm for i, j in stretches for arm in (i, j)} & set(standing.usable)
-        pair = set() if leader is None else {leader, leader + 1} & set(standing.usable)
-        size = round_size(standing, ends | pair)
-        counts = {arm: (LEADER_TIMES if arm in pair else 1) * size for arm in sorted(ends | pair)}
-        return Allocation(counts=counts, leader=leader)
+        ends = {arm for i, j in stretches for arm in (i, j)} | (set() if leader is None else {leader, leader + 1})
+        usable = {arm for arm in ends if 0 <= arm < standing.steps and standing.usable[arm]}
+        return _evenly(usable, round_size(standing, usable), leader)
 
-    def _stretches(self, standing: Standing, leader: int | None) -> list[tuple[int, int]]:
+    @staticmethod
+    def _stretches(standing: Standing, rises: _Rises, leader: int | None, limit: float) -> list[tuple[int, int]]:
         """Cut the run at drawn arms into stretches, no finer than is needed to compare them with the leader.
 
         Returns:
             (i, j): arms with i < j; the steps i … j − 1 lie between, at least one of them a candidate. i = −1 stands
             for the lowest possible v where no arm is drawn so early.
         """
-        known = [*standing.seen, standing.steps]
-        if not known or known[0] > 0:
+        known = [*np.flatnonzero(standing.seen).tolist(), standing.steps]
+        if known[0] > 0:
             known = [-1, *known]
+        before = [0, *np.cumsum(standing.candidates).tolist()]  # candidates before step k
         ends = [known[0], *([] if leader is None else [leader, leader + 1]), standing.steps]
-        limit = self._limit(standing, leader)
         pending, stretches = [(i, j) for i, j in pairwise(ends) if i < j], []
         while pending:
             i, j = pending.pop()
-            if i == leader or not any(max(i, 0) <= k < j for k in standing.candidates):
+            if i == leader or before[j] == before[max(i, 0)]:
                 continue
-            inside = [arm for arm in known if i < arm < j]
-            if inside and self._rise(standing, i, j) > limit:
+            inside = known[bisect_right(known, i) : bisect_left(known, j)]
+            if inside and rises.between(i, j) > limit:
                 cut = _nearest_to(inside, (i + j) / 2)
                 pending += [(i, cut), (cut, j)]
             else:
                 stretches.append((i, j))
         return sorted(stretches)
 
-    def _where_to_look(self, standing: Standing, leader: int | None, stretches: list[tuple[int, int]]) -> int | None:
+    @staticmethod
+    def _where_to_look(standing: Standing, rises: _Rises, stretches: list[tuple[int, int]], limit: float) -> int | None:
         """Return the middle of the stretch that may hide the largest blame, if that is worth a look."""
-        best, most = None, self._limit(standing, leader)
+        usable: list[int] = np.flatnonzero(standing.usable).tolist()
+        best, most = None, limit
         for i, j in stretches:
-            inside = [arm for arm in standing.usable if i < arm < j]
-            if inside and self._rise(standing, i, j) > most:
-                best, most = inside[len(inside) // 2], self._rise(standing, i, j)
+            inside = usable[bisect_right(usable, i) : bisect_left(usable, j)]
+            if inside and rises.between(i, j) > most:
+                best, most = inside[len(inside) // 2], rises.between(i, j)
         return best
 
-    def _limit(self, standing: Standing, leader: int | None) -> float:
-        """Return the rise up to which a stretch is compared as a whole."""
-        return float("-inf") if leader is None else WORTH_A_LOOK * self._rise(standing, leader, leader + 1)
 
-    def _rise(self, standing: Standing, i: int, j: int) -> float:
+class _Rises:
+    """Guesses of the largest blame between two arms."""
+
+    def __init__(self, standing: Standing, max_help: float) -> None:
+        self._means: list[float] = standing.means.tolist()
+        self._max_help = max_help
+
+    def between(self, i: int, j: int) -> float:
         """Guess the largest blame of the steps i … j − 1."""
-        start = 0.0 if i < 0 else float(standing.means[i])
-        return float(standing.means[j]) - start + (j - max(i, 0) - 1) * self._max_help
+        start = 0.0 if i < 0 else self._means[i]
+        return self._means[j] - start + (j - max(i, 0) - 1) * self._max_help
 
 
 def _nearest_to(arms: Sequence[int], place: float) -> int:

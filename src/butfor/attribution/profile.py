@@ -9,12 +9,14 @@ import numpy as np
 
 from butfor.attribution.answers import AnswerKind, Role, sentence
 from butfor.attribution.bands import Bands, bands_of, commit_points, role_of
+from butfor.attribution.batches import Table
 from butfor.attribution.elimination import OTHER_SHARE, Elimination, leader_of
 from butfor.attribution.margins import Margins
+from butfor.attribution.plateaus import guess_by_plateaus
 from butfor.attribution.profile_result import Profile, StepProfile
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom, check_results
 from butfor.attribution.tally import Tally
-from butfor.confidence import Estimate, Interval, guess, known
+from butfor.confidence import Estimate, Interval, known
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 DRAWS = 64
 # Draws of each arm between two looks at who leads.
 ROUND = 4
+ONE_RUN = np.zeros(1, dtype=np.int64)
 NONE: Mapping[int, str] = MappingProxyType({})
 
 
@@ -117,19 +120,20 @@ def eliminate(
     """
     elimination = Elimination(
         steps=tally.steps,
-        factual=factual,
+        factual=[factual],
         margin=margins.commit,
         decisive_margin=margins.decisive,
         max_help=None,
     )
     yield 0, elimination
-    arms = [k for k in range(tally.steps) if k not in refused]
+    usable = np.array([k not in refused for k in range(tally.steps)])
+    arms, every = np.flatnonzero(usable).tolist(), np.ones(tally.steps, dtype=bool)
     rounds = min((len(tally.arms[k].own) for k in arms), default=0)
     for start in range(0, rounds - ROUND + 1, ROUND):
         guesses = guesses_before(tally, start, factual)
-        leader = leader_of(guesses, arms, range(tally.steps)) if start else None
-        batch = [entered for k in arms for entered in tally.own(k, start, start + ROUND)]
-        elimination.enter(batch, guesses, leader)
+        leader = leader_of(guesses, usable, every) if start else None
+        table = Table(batch=tally.own(arms, start, start + ROUND), guesses=guesses[None, :])
+        elimination.enter(table, ONE_RUN, np.array([-1 if leader is None else leader]))
         yield start + ROUND, elimination
 
 
@@ -147,10 +151,9 @@ def factual_outcome(factual: float | Estimate) -> Estimate:
 
 def guesses_before(tally: Tally, count: int, factual: Estimate) -> NDArray[np.float64]:
     """Guess every v(k) from the first `count` own draws of each arm, and v(n) = y; shape (steps + 1,)."""
-    seen = [[y for y in arm.own[:count] if y is not None] for arm in tally.arms]
-    guesses = guess(np.array([sum(ys) for ys in seen]), np.array([float(len(ys)) for ys in seen]))
-    guesses[tally.steps] = factual.point
-    return guesses
+    seen = [[y for y in arm.own[:count] if y is not None] for arm in tally.arms[:-1]]
+    steps = guess_by_plateaus(np.array([[sum(ys) for ys in seen]]), np.array([[float(len(ys)) for ys in seen]]))
+    return np.append(steps[0], factual.point)
 
 
 def verdict(
@@ -169,10 +172,10 @@ def verdict(
     candidates = elimination.candidates(margins.alpha)
     if tally.rollouts and not tally.drawn().any():
         return AnswerKind.NOT_REPLAYABLE, candidates
-    fixed = isinstance(start, Estimate) and start.lower >= elimination.factual.upper - margins.commit
-    if fixed or (start is None and elimination.always_fails(margins.alpha)):
+    fixed = isinstance(start, Estimate) and start.lower >= elimination.upper[0] - margins.commit
+    if fixed or (start is None and elimination.always_fails(margins.alpha)[0]):
         return AnswerKind.ALWAYS_FAILS, candidates
-    if elimination.none_decisive(margins.alpha):
+    if elimination.none_decisive(margins.alpha)[0]:
         saved = bands.effect[0]
         flaky = isinstance(saved, Estimate) and saved.lower > margins.commit
         return (AnswerKind.FLAKY if flaky else AnswerKind.NO_STEP_DECISIVE), candidates

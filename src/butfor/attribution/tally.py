@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from butfor.attribution.batches import Entered
+from butfor.attribution.batches import Batch
 from butfor.attribution.sampling import Draw, DrawResult, ResampleFrom
-from butfor.confidence import Interval, betting_interval, bounded_mean, bounded_sequence, clopper_pearson, guess
+from butfor.confidence import Interval, betting_interval, bounded_mean, bounded_sequence, clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,29 +95,18 @@ class Tally:
         self.rollouts += 1
         self.policy_calls += result.policy_calls
 
-    def own(self, step: int, start: int, stop: int) -> list[Entered]:
-        """Return own rollouts number start … stop − 1 of an arm."""
-        arm = self.arms[step]
-        return [
-            Entered(arm=step, outcome=y, held_until=held)
-            for y, held in zip(arm.own[start:stop], arm.held[start:stop], strict=True)
-        ]
+    def own(self, arms: Sequence[int], start: int, stop: int) -> Batch:
+        """Return own rollouts number start … stop − 1 of some arms."""
+        tallies = [self.arms[k] for k in arms]
+        return Batch.of(
+            [k for k, arm in zip(arms, tallies, strict=True) for _ in arm.own[start:stop]],
+            [y for arm in tallies for y in arm.own[start:stop]],
+            [held for arm in tallies for held in arm.held[start:stop]],
+        )
 
     def drawn(self) -> NDArray[np.float64]:
         """Count own draws with an outcome, shape (steps + 1,)."""
         return np.array([len(arm.own) - arm.missing for arm in self.arms], dtype=float)
-
-    def guesses(self) -> NDArray[np.float64]:
-        """Guess every v(k) from its own draws, shape (steps + 1,)."""
-        return guess(self._totals(), self.drawn())
-
-    def means(self) -> NDArray[np.float64]:
-        """Average every arm's own draws, ½ where there are none, shape (steps + 1,)."""
-        drawn = self.drawn()
-        return np.where(drawn > 0, self._totals() / np.maximum(drawn, 1.0), 0.5)
-
-    def _totals(self) -> NDArray[np.float64]:
-        return np.array([arm.total for arm in self.arms])
 
     def mean_interval(self, step: int, *, alpha: float) -> Interval:
         """Bound v(step) for a number of draws that was fixed beforehand."""

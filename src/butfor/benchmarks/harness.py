@@ -84,6 +84,9 @@ BENCHMARKS: dict[str, str] = {
     "code": "butfor.benchmarks.beds.code.bench:run",
     "retrieval": "butfor.benchmarks.beds.retrieval.bench:run",
     "tables": "butfor.benchmarks.tables:run",
+    "decisions": "butfor.benchmarks.decisions.bench:run",
+    "redteam": "butfor.benchmarks.redteam.bench:run",
+    "toolbench": "butfor.benchmarks.toolbench.bench:run",
     "luck": "butfor.benchmarks.luck:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""

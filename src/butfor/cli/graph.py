@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from butfor.cli.graph_commitments import approve, commit, log
 from butfor.errors import InputError
 from butfor.graphs import read_file, svg
 from butfor.identification import (
@@ -36,10 +37,14 @@ _file = click.argument("file", type=click.Path(dir_okay=False))
 
 @click.group("graph")
 def command() -> None:
-    """Read causal graphs: dagitty text, DOT, YAML or JSON.
+    """Read causal graphs: dagitty text, DOT, YAML or JSON; commit, approve and list the versions that a gate may use.
 
     Exit code 3 where an effect is not identified.
     """
+
+
+for _subverb in (commit, approve, log):
+    command.add_command(_subverb)
 
 
 @command.command("check")

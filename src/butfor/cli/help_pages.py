@@ -32,7 +32,7 @@ def _page(name: str, command: click.Command) -> str:
         for each in command.list_commands(context):
             inner = command.get_command(context, each)
             assert inner is not None
-            sections.append(_section(f"{name} {each}", inner))
+            sections.append(_page(f"{name} {each}", inner))
     return "\n".join(sections)
 
 

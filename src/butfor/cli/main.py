@@ -28,6 +28,8 @@ VERBS: dict[str, str] = {
     "bench": "run a published or planted comparison",
     "evidence": "describe a table of past units, test a graph on it, make one of recorded runs",
     "graph": "check a causal graph, draw it, say whether an effect is identified",
+    "gate": "decide about a tool call before it runs; four verdicts, each with a certificate",
+    "verify": "derive a certificate again, offline, and print each check",
 }
 """Verb to its one-line help, in the order of `butfor --help`. The command is `command` in `butfor.cli.<verb>`."""
 

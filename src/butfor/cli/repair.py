@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from butfor.attribution import Question, Quote
-    from butfor.repairs import Proposer, RepairAsk
+    from butfor.repairs import Proposer, RepairAnswer, RepairAsk
     from butfor.repairs.many import Yield
     from butfor.store import Store
 
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 )
 @click.option("--proposals", type=click.Path(dir_okay=False), help='your own: JSON file {"step": [actions]}')
 @click.option("--proposer", metavar="MODULE:FUNCTION", help="a model to ask: takes messages, returns an answer")
+@click.option(
+    "--predict", metavar="MODULE:FUNCTION", help="run nothing: let this model guess which proposals would help"
+)
+@click.option("--critic", metavar="MODULE:FUNCTION", help="a model that judges what was tested, held against rollouts")
+@click.option("--meta-critic", metavar="MODULE:FUNCTION", help="a model that judges the critic")
 @click.option("--temperature", type=float, default=1.0, show_default=True, help="sent to --proposer")
 @click.option("--count", type=click.IntRange(1), default=8, show_default=True, help="proposals of each source a step")
 @click.option("--resamples", type=click.IntRange(0), default=16, show_default=True, help="the policy's own draws")
@@ -56,6 +61,9 @@ def command(
     proposals: str | None,
     proposer: str | None,
     temperature: float,
+    predict: str | None,
+    critic: str | None,
+    meta_critic: str | None,
     **rest: Any,
 ) -> int:
     """Find the smallest change to RUN's decisive step that is shown to fix it.
@@ -65,6 +73,8 @@ def command(
     """
     if (run is None) == (selection is None):
         raise InputError("name one run, or many with --all", fix="write butfor repair RUN, or --all failed")
+    if selection is not None and (predict or critic or meta_critic):
+        raise InputError("--predict and the critics look at one run", fix="name the run instead of --all")
     if selection is None and (verifier or budget):
         raise InputError("--verifier and --budget belong to --all", fix="use --outcome and --max-rollouts for one run")
     rest["outcome"] = verifier or outcome
@@ -72,10 +82,13 @@ def command(
     ask, question = _ask(rest), options.question_of(rest)
     with options.open_store() as store, progress.shown("rollouts") as bar:
         given = _proposers(proposals, proposer, temperature)
+        if predict is not None:
+            return _predict(store, run, predict, ask, given, as_json)
         if selection is not None:
             return _many(store, selection, ask, question, given, bar, as_json)
         assert run is not None  # one of the two was given
-        return _one(store, run, ask, question, given, bar, as_json)
+        critics = (critic, meta_critic) if critic or meta_critic else None
+        return _one(store, run, ask, question, given, bar, as_json, critics)
 
 
 def _ask(rest: dict[str, Any]) -> RepairAsk:
@@ -94,20 +107,76 @@ def _ask(rest: dict[str, Any]) -> RepairAsk:
 
 
 def _one(
-    store: Store, run: str, ask: RepairAsk, question: Question, given: Sequence[Proposer], bar: Any, as_json: bool
+    store: Store,
+    run: str,
+    ask: RepairAsk,
+    question: Question,
+    given: Sequence[Proposer],
+    bar: Any,
+    as_json: bool,
+    critics: tuple[str | None, str | None] | None,
 ) -> int:
     from butfor.repairs import repair_run
     from butfor.report import print_repairs, view_of
 
     answer = repair_run(run, store=store, ask=ask, question=question, proposers=given, announce=_announce, progress=bar)
+    said = None if critics is None else _critique(store, answer, critics)
     if as_json:
-        click.echo(json.dumps(answer.to_json(), indent=2, ensure_ascii=False))
+        document = answer.to_json() | ({} if said is None else {"critique": said})
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         print_repairs(view_of(answer), Console())
+        if said is not None:
+            _show_critique(said)
         click.echo(f"next: butfor report {answer.run_id} --out report.html", err=True)
     if answer.stopped and "interrupted" in answer.stopped:
         return 130
     return 0 if answer.repairs else 3
+
+
+def _critique(store: Store, answer: RepairAnswer, critics: tuple[str | None, str | None]) -> dict[str, Any]:
+    from butfor.repairs import critique_answer, failure_of_run
+
+    critic, meta = (None if name is None else options.import_function(name, what="the critic") for name in critics)
+    failure = failure_of_run(store.load_run(answer.run_id))
+    critiques, quality = critique_answer(answer, failure, critic=critic, meta=meta)
+    return {"critiques": [each.to_json() for each in critiques], "quality": quality.to_json()}
+
+
+def _show_critique(said: dict[str, Any]) -> None:
+    click.echo("Critics (an opinion; the verdict above is what rollouts showed):")
+    for each in said["critiques"]:
+        found = each["consensus"]
+        words = f"{found:.2f}" if isinstance(found, float) else f"undefined ({found['undefined']})"
+        kept = "kept" if each["kept"] else "not kept"
+        click.echo(f"  step {each['proposal']['step']}: consensus {words}, {kept}")
+    for name in ("precision", "recall"):
+        found = said["quality"][name]
+        bounds = (
+            f"{found['point']:.2f} [{found['lower']:.2f}, {found['upper']:.2f}]" if "point" in found else "undefined"
+        )
+        click.echo(f"  {name} against rollouts: {bounds}")
+
+
+def _predict(
+    store: Store, run: str | None, predict: str, ask: RepairAsk, given: Sequence[Proposer], as_json: bool
+) -> int:
+    from butfor.repairs import ArgumentEdits, predict_run
+    from butfor.repairs.edits import readable
+    from butfor.report.visible import one_line
+
+    assert run is not None  # --all was refused
+    chat = options.import_function(predict, what="the predictor")
+    found = predict_run(
+        run, store=store, steps=ask.steps, proposers=[*given, ArgumentEdits()], chat=chat, count=ask.proposals
+    )
+    if as_json:
+        click.echo(json.dumps([each.to_json() for each in found], indent=2, ensure_ascii=False))
+        return 0 if found else 3
+    click.echo("Predicted by a model, validated by nothing; never exported.")
+    for each in found:
+        click.echo(f"{each.predicted:.2f}  step {each.step}: {one_line(readable(each.repaired), 120)}")
+    return 0 if found else 3
 
 
 def _many(
@@ -128,6 +197,7 @@ def _many(
         question=question,
         proposers=given,
         progress=bar,
+        announce=_announce,
         began=lambda run_id: click.echo(f"repairing {run_id}", err=True),
     )
     click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False)) if as_json else _show(result)

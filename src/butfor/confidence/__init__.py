@@ -6,8 +6,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from butfor.confidence.betting import betting_gains, lower_betting_bound, plug_in_bets
     from butfor.confidence.bounded import bounded_mean, hoeffding_bentkus
-    from butfor.confidence.contrasts import bets_against, guess, log_gain
+    from butfor.confidence.contrasts import bets_against, log_gain, log_gain_of_counts
     from butfor.confidence.differences import difference, newcombe
     from butfor.confidence.estimates import Estimate, Interval, Undefined, interval_from_json, known
     from butfor.confidence.judges import LabelledSet, effect_without_bias, without_bias
@@ -27,6 +28,9 @@ __all__ = [
     "clopper_pearson_bounds",
     "wilson",
     "betting_interval",
+    "lower_betting_bound",
+    "plug_in_bets",
+    "betting_gains",
     "bounded_mean",
     "hoeffding_bentkus",
     "difference",
@@ -41,14 +45,15 @@ __all__ = [
     "without_bias",
     "effect_without_bias",
     "bets_against",
-    "guess",
     "log_gain",
+    "log_gain_of_counts",
 ]
 
 # Loaded on first use: a caller that needs only sequences (the gate's request path) does not load SciPy.
 _HOME = {
     "estimates": ("Estimate", "Interval", "Undefined", "interval_from_json", "known"),
     "proportions": ("clopper_pearson", "clopper_pearson_bounds", "wilson"),
+    "betting": ("betting_gains", "lower_betting_bound", "plug_in_bets"),
     "means": ("betting_interval",),
     "bounded": ("bounded_mean", "hoeffding_bentkus"),
     "differences": ("difference", "newcombe"),
@@ -56,7 +61,7 @@ _HOME = {
     "sequences": ("asymptotic_sequence", "bounded_sequence"),
     "sequential": ("MarginTest",),
     "judges": ("LabelledSet", "effect_without_bias", "without_bias"),
-    "contrasts": ("bets_against", "guess", "log_gain"),
+    "contrasts": ("bets_against", "log_gain", "log_gain_of_counts"),
 }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Guessed means stay this far inside (0, 1), so that no bet can lose everything at once.
 INSIDE = 1e-6
-# Newton steps with a bracket. Stopping early costs evidence, never validity: see `low` below.
+# Newton steps with a bracket. Stopping early costs evidence, never validity.
 STEPS = 20
 CLOSE = 1e-4
 
@@ -48,25 +48,43 @@ def bets_against(
     v = np.clip(guesses, INSIDE, 1.0 - INSIDE)
     if v.shape[1] == 1:
         return _bets_on_one_arm(v, coefficients, limit)
+    theta, ratio = np.zeros(limit.shape), coefficients / draws
+    contradicted = np.flatnonzero((coefficients * v).sum(axis=1) > limit)
+    theta[contradicted] = _short_of_the_root(
+        v[contradicted], coefficients[contradicted], draws[contradicted], limit[contradicted]
+    )
+    return theta[:, None] * ratio, _nearest(v, theta[:, None] * ratio)
+
+
+def _short_of_the_root(
+    v: NDArray[np.float64], coefficients: NDArray[np.float64], draws: NDArray[np.float64], limit: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Find θ with Σ c·u(θ) just above t, shape (statements,).
+
+    The argument above needs Σ c·u ≥ t; the root itself would be rounded to either side.
+    """
+    found, rows = np.zeros(limit.shape), np.arange(limit.size)
+    theta, low, high = np.zeros(limit.shape), np.zeros(limit.shape), np.full(limit.shape, np.inf)
     ratio = coefficients / draws
-    contradicted = (coefficients * v).sum(axis=1) > limit
-    low, high = np.zeros(limit.shape), np.full(limit.shape, np.inf)
-    theta = np.zeros(limit.shape)
     for _ in range(STEPS):
         u = _nearest(v, theta[:, None] * ratio)
         excess = (coefficients * u).sum(axis=1) - limit
-        slope = -(coefficients**2 * u * (1 - u) / (draws + theta[:, None] * coefficients * (1 - 2 * u))).sum(axis=1)
         low, high = np.where(excess >= 0, theta, low), np.where(excess < 0, theta, high)
-        # Aimed a little short of the root: the bets below need Σ c·u ≥ t.
+        going = np.flatnonzero((excess < 0) | (excess >= CLOSE))
+        found[rows] = low
+        if not going.size:
+            break
+        if going.size < rows.size:
+            # Statements settle at different steps: most of the time is saved by leaving them alone.
+            rows, limit, theta, low, high = rows[going], limit[going], theta[going], low[going], high[going]
+            v, coefficients, draws, ratio, u = v[going], coefficients[going], draws[going], ratio[going], u[going]
+            excess = excess[going]
+        slope = -(coefficients**2 * u * (1 - u) / (draws + theta[:, None] * coefficients * (1 - 2 * u))).sum(axis=1)
+        # Aimed a little short of the root.
         newton = theta - (excess - CLOSE / 2) / np.minimum(slope, -1e-12)
         middle = np.where(np.isinf(high), 2.0 * low + 1.0, 0.5 * (low + high))
-        settled = ~contradicted | ((excess >= 0) & (excess < CLOSE))
-        if settled.all():
-            break
-        theta = np.where(settled, theta, np.where((newton > low) & (newton < high), newton, middle))
-    # `low` keeps Σ c·u ≥ t, which the argument above needs; the root itself would be rounded to either side.
-    theta = np.where(contradicted, low, 0.0)
-    return theta[:, None] * ratio, _nearest(v, theta[:, None] * ratio)
+        theta = np.where((newton > low) & (newton < high), newton, middle)
+    return found
 
 
 def _bets_on_one_arm(
@@ -105,7 +123,20 @@ def log_gain(
     return gain
 
 
-def guess(total: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Guess means from earlier draws: (total + ½) / (draws + 1), elementwise."""
-    guessed: NDArray[np.float64] = (total + 0.5) / (draws + 1.0)
-    return guessed
+def log_gain_of_counts(
+    bets: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    ones: NDArray[np.float64],
+    draws: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the same for draws that are 0 or 1, from their counts, shape (statements,).
+
+    Args:
+        bets: b, shape (statements, arms).
+        centres: u, same shape.
+        ones: Draws that are 1, missing ones on the side that is worse for the bet, same shape.
+        draws: All draws, same shape.
+    """
+    won, lost = np.log1p(bets * (1.0 - centres)), np.log1p(-bets * centres)
+    gain: NDArray[np.float64] = (ones * won + (draws - ones) * lost).sum(axis=1)
+    return gain

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from butfor.confidence import lower_betting_bound
 from butfor.estimation.aipw import Arms
 from butfor.estimation.answers import Effect, EffectEstimate, Insufficient
 from butfor.estimation.basis import linear_basis
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from butfor.estimation.columns import Columns
     from butfor.estimation.questions import Target
 
-# Candidate effects; a bound is widened to the next one, so a coarser grid costs width, never coverage.
-CANDIDATES = 401
-# Share of the capital that one bet may lose.
-LARGEST_LOSS = 0.5
 # Units between two fits of the predictions.
 REFIT = 100
 FEWEST_TO_FIT = 50
@@ -86,11 +82,12 @@ def anytime_bounded(
     scores = scored(columns, arms, order, scaled, tuple(adjust_for))
     shift, scale = (0.0, high - low) if isinstance(target, Contrast) else (low, high - low)
     ends = (-1.0, 1.0) if isinstance(target, Contrast) else (0.0, 1.0)
-    mirrored = Scores(score=-scores.score, least=-scores.most, most=-scores.least)
+    below = lower_betting_bound(scores.score, alpha=alpha, least=scores.least, among=ends)
+    above = lower_betting_bound(-scores.score, alpha=alpha, least=-scores.most, among=(-ends[1], -ends[0]))
     return EffectEstimate(
         point=shift + scale * float(scores.score.mean()),
-        lower=shift + scale * float(running_lower(scores, ends, alpha)[-1]),
-        upper=shift - scale * float(running_lower(mirrored, (-ends[1], -ends[0]), alpha)[-1]),
+        lower=shift + scale * below,
+        upper=shift - scale * above,
         alpha=alpha,
         n_per_arm=arms.n,
         target="contrast" if isinstance(target, Contrast) else "level",
@@ -161,50 +158,3 @@ def predict_from_earlier(
         weights = np.linalg.solve(gram, design.T @ y[earlier])
         predicted[start : start + REFIT] = np.clip(basis[start : start + REFIT] @ weights, 0.0, 1.0)
     return predicted
-
-
-def running_lower(scores: Scores, ends: tuple[float, float], alpha: float) -> NDArray[np.float64]:
-    """Return the lower bound after each unit, shape (n,); it never falls.
-
-    Each candidate θ has a capital Π (1 + λ_t (score_t − θ)) with a bet λ_t ≥ 0 that was fixed before the score and
-    can lose at most half of the capital: a losing game for every candidate at or above the truth. The bound is the
-    largest candidate below every one whose capital never reached 1/alpha.
-    """
-    x, bets = scores.score, sized_bets(scores.score, alpha)
-    candidates = np.linspace(*ends, CANDIDATES)
-    bound = np.zeros(x.size, dtype=np.int64)
-    # Capitals fall in θ, so the candidates that are refuted at any time are a lower part of the grid.
-    capital, refuted = np.zeros(CANDIDATES), np.zeros(CANDIDATES, dtype=bool)
-    for start in range(0, x.size, REFIT):
-        part = slice(start, start + REFIT)
-        path = capital + np.cumsum(log_gains(x[part, None], scores.least[part, None], bets[part, None], candidates), 0)
-        capital = path[-1]
-        reached = np.logical_or.accumulate(path >= math.log(1.0 / alpha), axis=0) | refuted
-        refuted = reached[-1]
-        bound[part] = np.argmin(reached, axis=1)
-    return candidates[np.maximum(bound - 1, 0)]
-
-
-def sized_bets(score: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
-    """Size each bet from the scores before it, along the last axis.
-
-    Reference: the predictable plug-in of Waudby-Smith and Ramdas 2024, for scores on any scale.
-    """
-    t = np.arange(1, score.shape[-1] + 1)
-    mean = np.cumsum(score, axis=-1) / t
-    before = np.concatenate((np.zeros_like(mean[..., :1]), mean[..., :-1]), axis=-1)
-    variance = (0.25 + np.cumsum((score - before) ** 2, axis=-1)) / (t + 1)
-    variance = np.concatenate((np.ones_like(mean[..., :1]), variance[..., :-1]), axis=-1)
-    bets: NDArray[np.float64] = np.sqrt(2.0 * math.log(1.0 / alpha) / (variance * t * np.log1p(t)))
-    return bets
-
-
-def log_gains(
-    score: NDArray[np.float64],
-    least: NDArray[np.float64],
-    bets: NDArray[np.float64],
-    theta: NDArray[np.float64] | float,
-) -> NDArray[np.float64]:
-    """Return the log factors by which scores multiply the capital against effects of at most theta."""
-    bet = np.minimum(bets, LARGEST_LOSS / np.maximum(theta - least, 1e-12))
-    return np.log1p(bet * (score - theta))

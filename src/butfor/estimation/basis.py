@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 UNITS_A_FUNCTION = 9
 # More knots buy nothing below hundreds of thousands of units, and cost time everywhere.
 MOST_KNOTS = 16
+# Knots a covariate in the dictionary that a sparse series picks from.
+DICTIONARY_KNOTS = 7
 # A number that takes at most so many whole values enters as one indicator a value.
 MOST_INDICATORS = 8
 
@@ -76,6 +79,39 @@ def knots_for(columns: Columns, names: Iterable[str], *, smaller_arm: int) -> in
     smooth = len(wanted) - len(discrete)
     room = smaller_arm // UNITS_A_FUNCTION - 1 - fixed
     return min(MOST_KNOTS, max(0, room // smooth)) if smooth else MOST_KNOTS
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Dictionary:
+    """Functions of the covariates for a sparse series to pick from.
+
+    Attributes:
+        functions: Columns, indicators and hinges, standardised, without an intercept, shape (n, functions).
+        plain: What products are made of: numbers, and an indicator for each text but the first; shape (n, columns).
+    """
+
+    functions: NDArray[np.float64]
+    plain: NDArray[np.float64]
+
+
+def dictionary(columns: Columns, names: Iterable[str]) -> Dictionary:
+    """Make the dictionary of some covariates; they alone decide it, never the outcome."""
+    plain: list[NDArray[np.float64]] = []
+    functions: list[NDArray[np.float64]] = []
+    for name in names:
+        values = columns.table[name]
+        if _constant(values):
+            continue
+        indicators = [(values == value).astype(float) for value in np.unique(values)[1:]]
+        text, counted = name in columns.levels, _has_indicators(columns, name)
+        own = [_standardised(part) for part in (indicators if text else [values])]
+        plain += own
+        functions += [_standardised(part) for part in indicators] if counted else own
+        if not counted:
+            at = np.unique(np.quantile(own[0], np.arange(1, DICTIONARY_KNOTS + 1) / (DICTIONARY_KNOTS + 1)))
+            hinges = [np.maximum(own[0] - knot, 0.0) for knot in at]
+            functions += [_standardised(part) for part in hinges if not _constant(part)]
+    return Dictionary(functions=np.column_stack(functions), plain=np.column_stack(plain))
 
 
 def _has_indicators(columns: Columns, name: str) -> bool:

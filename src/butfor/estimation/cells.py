@@ -235,9 +235,9 @@ def unit_for(largest: float, n: int, *, whole: bool) -> float:
         n: Number of units.
         whole: Whether every outcome is a whole number.
     """
-    if whole and largest < 1 << 20:
-        return 1.0
     # n·(y/unit)² must stay below 2^62, and y/unit is at most 2^30 so that its square splits into two exact halves.
+    if whole and largest < 1 << 20 and n * largest**2 < 1 << 62:
+        return 1.0
     bits = min(30, int((62 - math.ceil(math.log2(n + 1))) // 2))
     return math.ldexp(1.0, math.ceil(math.log2(largest)) - bits)
 

@@ -70,6 +70,8 @@ def estimate(
     """
     asked = Contrast() if target is None else target
     _check(query, proof, data, alpha, within, method)
+    if query.given and isinstance(proof, Proof) and not isinstance(proof.argument, Adjustment | NoEffect):
+        return _not_within(query, proof)
     data = _stratum(query, data, within)
     if isinstance(data, Cells):
         return _from_cells(proof, data, asked, alpha)
@@ -121,6 +123,17 @@ def _check(
         )
     if set(within) != set(query.given):
         raise InputError(f"the stratum is {sorted(within)}, the query's {sorted(query.given)}", fix="give each a value")
+
+
+def _not_within(query: Query, proof: Proof) -> Insufficient:
+    # Their formulas use units outside the stratum too: on the stratum's units alone they answer another question.
+    return Insufficient(
+        reason_code="unsupported",
+        sentence=(
+            f"an effect within {', '.join(query.given)} is estimated by adjustment, and this one is identified by "
+            f"{proof.kind}"
+        ),
+    )
 
 
 def _stratum(query: Query, data: Columns | Cells, within: Mapping[str, float | str]) -> Columns | Cells:

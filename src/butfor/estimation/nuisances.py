@@ -56,7 +56,7 @@ class SeriesNuisances:
     ) -> NDArray[np.float64]:
         """Fit by logistic regression."""
         weights = logistic(self._basis[fit], treated[fit].astype(float))
-        return _expit(self._of(predict) @ weights)
+        return chance_of(self._of(predict) @ weights)
 
     def _of(self, predict: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the basis of units that are predicted more than once: both arms and the propensity ask for one fold.
@@ -81,7 +81,7 @@ def logistic(design: NDArray[np.float64], treated: NDArray[np.float64]) -> NDArr
     if n > 10 * part:
         weights = logistic(design[:: n // part], treated[:: n // part])
     for _ in range(_NEWTON_STEPS):
-        chance = _expit(design @ weights)
+        chance = chance_of(design @ weights)
         slope = np.maximum(chance * (1.0 - chance), 1e-6)
         hessian = (design * slope[:, None]).T @ design
         hessian[np.diag_indices_from(hessian)] += PROPENSITY_RIDGE
@@ -95,6 +95,7 @@ def logistic(design: NDArray[np.float64], treated: NDArray[np.float64]) -> NDArr
     return weights
 
 
-def _expit(logit: NDArray[np.float64]) -> NDArray[np.float64]:
+def chance_of(logit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability that a log-odds stands for."""
     chance: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(logit, -_LARGEST_LOGIT, _LARGEST_LOGIT)))
     return chance

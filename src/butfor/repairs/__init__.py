@@ -1,11 +1,16 @@
 """The smallest change that really fixes the failure."""
 
 from butfor.repairs.ask import RepairAsk
+from butfor.repairs.critique import Critique, Opinion, Quality, agreement_with_truth, critique_answer, critique_of
 from butfor.repairs.edits import Edit, measure
 from butfor.repairs.executor import BatchExecutor, Executor, TableExecutor, Trial, outcomes_of
+from butfor.repairs.failure import failure_of, failure_of_run
+from butfor.repairs.predicted import predict_repairs, predict_run
 from butfor.repairs.proposal import Failure, Proposal, Source, checked_for_leaks, leaks_of, literals_of
 from butfor.repairs.proposers import ArgumentEdits, AskedModel, FromActions, GivenProposals, Proposer, Resamples
+from butfor.repairs.provenance import DeclaredCheck, check_declared, downstream, flows_of
 from butfor.repairs.repair import answers_of, repair_run, repairs_of, save_repair
+from butfor.repairs.rescue import Rescue, rescue_run
 from butfor.repairs.result import FUNNEL, Repair, RepairAnswer, Tried
 from butfor.repairs.shrink import Shrunk, shrink
 from butfor.repairs.validation import Hypothesis, RepairTest, Standard, level_of
@@ -47,4 +52,20 @@ __all__ = [
     "checked_for_leaks",
     "literals_of",
     "outcomes_of",
+    "failure_of",
+    "failure_of_run",
+    "predict_repairs",
+    "predict_run",
+    "critique_of",
+    "critique_answer",
+    "agreement_with_truth",
+    "Critique",
+    "Opinion",
+    "Quality",
+    "flows_of",
+    "check_declared",
+    "downstream",
+    "DeclaredCheck",
+    "rescue_run",
+    "Rescue",
 ]

@@ -61,7 +61,9 @@ class EngineExecutor:
         jobs = [self._job(trial) for trial in trials]
         wanted = list(dict.fromkeys((job.arm, job.ordinal) for job in jobs))
         missing = {(job.arm, job.ordinal): job for job in jobs if (job.arm, job.ordinal) not in self._seen}
-        for rollout in self._case.rollouts.run(list(missing.values())):
+        # What has been stopped stays stopped: after Ctrl-C or a spent budget only what is there already is used.
+        is_over = self._case.rollouts.interrupted or self._case.rollouts.stopped is not None
+        for rollout in [] if is_over else self._case.rollouts.run(list(missing.values())):
             if rollout.status == "diverged":
                 raise ReplayDivergence(f"the run cannot be replayed: {rollout.error}")
             self._seen[rollout.arm, rollout.ordinal] = rollout

@@ -32,19 +32,21 @@ class Ledger:
         store: Where the run is.
         run_id: The run.
         outcome: The outcome rule: another rule is another failure.
+        fingerprint: Of the draws: the same candidate held against other draws (changed code, stale draws) is another
+            hypothesis.
     """
 
-    def __init__(self, store: Storage, run_id: str, outcome: str) -> None:
-        self._store, self._run_id = store, run_id
+    def __init__(self, store: Storage, run_id: str, outcome: str, fingerprint: str) -> None:
+        self._store, self._run_id, self._fingerprint = store, run_id, fingerprint
         self._prefix = f"{run_id}:hypothesis:{canonical.digest(outcome)[7:19]}"
-        self._numbers: dict[tuple[int, str], int] = {}
+        self._numbers: dict[tuple[int, str, str], int] = {}
         self._read()
 
     def _read(self) -> None:
         for record in self._store.list_results(self._run_id):
             if record.kind == HYPOTHESIS and record.result_id.startswith(self._prefix):
                 body = canonical.decode(record.body)
-                self._numbers[body["step"], body["key"]] = int(body["number"])
+                self._numbers[body["step"], body["key"], body["fingerprint"]] = int(body["number"])
 
     @property
     def tested(self) -> int:
@@ -53,7 +55,7 @@ class Ledger:
 
     def number(self, step: int, action: Json) -> int:
         """Return the number of a hypothesis: its old one, or the next."""
-        place = step, key_of(action)
+        place = step, key_of(action), self._fingerprint
         while place not in self._numbers:
             number = self.tested + 1
             try:
@@ -62,7 +64,9 @@ class Ledger:
                     self._run_id,
                     HYPOTHESIS,
                     "{}",
-                    canonical.canonical({"number": number, "step": step, "key": place[1]}),
+                    canonical.canonical(
+                        {"number": number, "step": step, "key": place[1], "fingerprint": self._fingerprint}
+                    ),
                 )
             except NotFound:
                 raise

@@ -14,7 +14,7 @@ from butfor.repairs.repair import repair_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from butfor.attribution import Question
+    from butfor.attribution import Question, Quote
     from butfor.repairs.ask import RepairAsk
     from butfor.repairs.proposers import Proposer
     from butfor.repairs.result import RepairAnswer
@@ -123,6 +123,7 @@ def repair_many(
     proposers: Sequence[Proposer] = (),
     progress: Callable[[int, int], None] | None = None,
     began: Callable[[str], None] | None = None,
+    announce: Callable[[Quote], None] | None = None,
 ) -> Yield:
     """Repair every selected run, the oldest first, until the budget of rollouts is used up.
 
@@ -137,6 +138,7 @@ def repair_many(
         proposers: Asked before the built-in ones.
         progress: Called after each rollout.
         began: Told each run's id when it is begun.
+        announce: Told each run's price before anything is spent on it.
     """
     result = Yield(selection=selection.text)
     limit = question.budget.rollouts
@@ -152,7 +154,7 @@ def repair_many(
         if began is not None:
             began(summary.run_id)
         each = replace(question, budget=replace(question.budget, rollouts=left))
-        _one(summary.run_id, result, store, ask, each, proposers, progress)
+        _one(summary.run_id, result, store, ask, each, proposers, progress, announce)
     return result
 
 
@@ -164,9 +166,12 @@ def _one(
     question: Question,
     proposers: Sequence[Proposer],
     progress: Callable[[int, int], None] | None,
+    announce: Callable[[Quote], None] | None,
 ) -> None:
     try:
-        answer = repair_run(run_id, store=store, ask=ask, question=question, proposers=proposers, progress=progress)
+        answer = repair_run(
+            run_id, store=store, ask=ask, question=question, proposers=proposers, progress=progress, announce=announce
+        )
     except (InputError, AgentError, OutcomeError, ReplayError, TransportFault) as error:
         result.fell_out[run_id] = str(error)
         result.counts["failed the verifier"] += "did not fail" not in str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
@@ -24,6 +24,7 @@ from butfor.repairs.failure import failure_of
 from butfor.repairs.ledger import Ledger, StoredAnswers
 from butfor.repairs.locate import Located, find_blame, find_responsible, stored_blame
 from butfor.repairs.proposers import ArgumentEdits, AskedModel, Proposer, Resamples
+from butfor.repairs.provenance import check_declared
 from butfor.repairs.result import Repair, RepairAnswer, Tried
 from butfor.repairs.smaller import LOOKS, Shrinker
 from butfor.repairs.validation import RepairTest
@@ -102,8 +103,11 @@ class _Work:
         built_in: list[Proposer] = [ArgumentEdits()] if ask.argument_edits else []
         self.proposers = (*own, *built_in, *([self.resamples] if ask.resamples else []))
         self.executors = {name: EngineExecutor(case, purpose=name) for name in ("screen", "validate", "shrink")}
-        self.ledger = Ledger(case.rollouts.store, case.run.run_id, case.score.name)
-        self.test = RepairTest(standard=ask.standard, tested=self.ledger.tested)
+        self.ledger = Ledger(case.rollouts.store, case.run.run_id, case.score.name, case.rollouts.fingerprint)
+        # A judge's mean, or an outcome between 0 and 1, shows that others will be graded too.
+        graded = ask.standard.graded or case.factual not in (0.0, 1.0)
+        standard = replace(ask.standard, graded=graded)
+        self.test = RepairTest(standard=standard, tested=self.ledger.tested)
 
     def answer(self, announce: Callable[[Quote], None] | None, settings: dict[str, Any]) -> RepairAnswer:
         """Locate, propose, screen, test, shrink, store."""
@@ -245,6 +249,9 @@ class _Work:
             )
         if self.answers.asked or self.answers.found:
             notes.append(f"the proposer was asked {self.answers.asked} times; {self.answers.found} answers were kept")
+        declared = check_declared(self.case.run)
+        if declared is not None and (declared.unseen or declared.undeclared):
+            notes.append(declared.sentence)
         simulated = sum(each.counts.get("simulated", 0) for each in self.executors["validate"].bought)
         if simulated:
             notes.append(f"{simulated} tool calls went to a simulator: the answer is as good as the simulator")

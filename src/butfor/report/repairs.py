@@ -10,6 +10,7 @@ from butfor.confidence import Estimate, Interval
 from butfor.repairs import FUNNEL, Repair, RepairAnswer, answers_of
 from butfor.repairs.edits import readable, tokens
 from butfor.report.visible import cut, one_line
+from butfor.report.wording import amount
 
 if TYPE_CHECKING:
     from butfor.repairs import Proposal, Tried, Verdict
@@ -116,23 +117,23 @@ def _arms(verdict: Verdict) -> tuple[ArmView, ...]:
             name="repaired",
             interval=verdict.success,
             said=_said(verdict.success),
-            draws="proven deterministic: one run says all" if proven else f"{verdict.draws} fresh rollouts",
+            draws="1 rollout, proven deterministic" if proven else amount(verdict.draws, "rollout"),
         ),
         ArmView(
             name="decided again",
             interval=verdict.null,
             said=_said(verdict.null),
-            draws=f"{verdict.null_draws} rollouts of the null arm",
+            draws=amount(verdict.null_draws, "rollout"),
         ),
     )
 
 
 def _lines(repair: Repair) -> list[str]:
     edit, verdict = repair.edit, repair.verdict
-    unit = {"token": "tokens", "ast": "syntax nodes", "json": "JSON paths"}[edit.kind]
-    hunks = "1 hunk" if len(edit.hunks) == 1 else f"{len(edit.hunks)} hunks"
+    unit = {"token": "token", "ast": "syntax node", "json": "JSON path"}[edit.kind]
+    size, hunks = amount(edit.distance, unit), amount(len(edit.hunks), "hunk")
     score = "not defined" if edit.positional is None else f"{edit.positional:.2f}"
-    lines = [f"Edit distance {edit.distance} ({unit}), {hunks}; {repair.minimality}."]
+    lines = [f"Edit: {size} in {hunks}. {repair.minimality[0].upper()}{repair.minimality[1:]}."]
     if repair.shrunk_from is not None:
         lines.append(f"Shrunk from: {one_line(readable(repair.shrunk_from), 300)}")
     lines.append(f"Published positional score, for comparison: {score}.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from butfor.report.repairs import ArmView, Pieces, RepairsView, RepairView
 
-AXIS = 31
+AXIS = 21
 """Characters of the axis from 0 to 1."""
 
 
@@ -32,7 +32,7 @@ def print_repairs(view: RepairsView, console: Console) -> None:
         _say(console, f"    {verdict} (from {source})", style="dim")
     console.print()
     if view.funnel:
-        _say(console, "Proposals: " + ", ".join(f"{count} {name}" for name, count in view.funnel) + ".")
+        _say(console, "Proposals: " + ", ".join(f"{name} {count}" for name, count in view.funnel) + ".")
     _say(console, f"Price: {view.price}.")
 
 
@@ -41,7 +41,7 @@ def _repair(repair: RepairView, console: Console) -> None:
     console.print(_diff("- ", repair.before, "red"), highlight=False)
     console.print(_diff("+ ", repair.after, "green"), highlight=False)
     for arm in repair.arms:
-        console.print(Text(f"{arm.name:<14} 0 {strip(arm)} 1  {arm.said}; {arm.draws}"), highlight=False)
+        console.print(Text(f"{arm.name:<13} 0 {strip(arm)} 1  {arm.said}, {arm.draws}"), highlight=False)
     for line in repair.lines:
         _say(console, line)
 

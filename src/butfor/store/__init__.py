@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from butfor.store.ledger_records import Head, LedgerRecord, LedgerRows, LedgerTransaction, LedgerView
 from butfor.store.protocol import Recording, Storage
 from butfor.store.records import (
     ArmSummary,
@@ -34,6 +35,11 @@ __all__ = [
     "ResultRecord",
     "Mismatch",
     "Verification",
+    "LedgerRows",
+    "LedgerTransaction",
+    "LedgerView",
+    "LedgerRecord",
+    "Head",
 ]
 
 # SQLAlchemy alone takes longer to import than a gate decision may: whoever only names a record does not pay for it.

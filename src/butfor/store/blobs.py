@@ -46,7 +46,10 @@ class Packer:
 
     def pack(self, text: str) -> Blob:
         """Compress a text and name it."""
-        raw = to_bytes(text)
+        return self.pack_bytes(to_bytes(text))
+
+    def pack_bytes(self, raw: bytes) -> Blob:
+        """Compress bytes and name them."""
         return Blob(canonical.digest_text(raw), len(raw), self._compressor.compress(raw))
 
 
@@ -55,6 +58,15 @@ def unpack(digest: str, size: int, body: bytes) -> str:
 
     Raises:
         CorruptRecord: The bytes do not give a text of that size and digest.
+    """
+    return to_text(unpack_bytes(digest, size, body))
+
+
+def unpack_bytes(digest: str, size: int, body: bytes) -> bytes:
+    """Return the bytes of a blob.
+
+    Raises:
+        CorruptRecord: They have not that size and digest.
     """
     try:
         # The size in the frame decides how much memory is taken, so it is checked before.
@@ -65,4 +77,4 @@ def unpack(digest: str, size: int, body: bytes) -> str:
         raise CorruptRecord("a stored text cannot be decompressed", where=digest) from None
     if canonical.digest_text(raw) != digest:
         raise CorruptRecord("a stored text does not match its digest", where=digest)
-    return to_text(raw)
+    return raw

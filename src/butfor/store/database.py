@@ -18,26 +18,29 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
     from sqlalchemy.engine.interfaces import Dialect
-    from sqlalchemy.sql import Insert
+    from sqlalchemy.sql import Insert, Select
 
 Row: TypeAlias = "Mapping[str, object]"
 
 
 class Prepared:
-    """An insertion, compiled once.
+    """A statement, compiled once.
 
     Executing it through SQLAlchemy costs 60 to 75 µs of CPU a statement, of which the database needs a fraction; a
     rollout that should cost one commit does not pay it.
     """
 
-    def __init__(self, statement: Insert, dialect: Dialect) -> None:
+    def __init__(self, statement: Insert | Select[Any], dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
         self.sql = str(compiled)
         self._order: tuple[str, ...] | None = None if compiled.positiontup is None else tuple(compiled.positiontup)
+        # What the compiler added itself, such as the offset beside a limit.
+        self._given = {name: value for name, value in compiled.params.items() if value is not None}
 
     def bind(self, row: Row) -> Any:
         """Return the row's values as the driver wants them."""
-        return [row[name] for name in self._order] if self._order is not None else row
+        values = {**self._given, **row} if self._given else row
+        return [values[name] for name in self._order] if self._order is not None else values
 
 
 class Database:
@@ -46,13 +49,15 @@ class Database:
     Args:
         path: The database file.
         patience: Seconds to wait for another process that is writing.
+        survives: Whose death a commit survives at the moment when it returns.
     """
 
-    def __init__(self, path: Path, *, patience: float) -> None:
+    def __init__(self, path: Path, *, patience: float, survives: sqlite.Survives = "process") -> None:
         self.path = path
+        self.patience = patience
         self.packer = Packer()
         self.lock = threading.RLock()
-        self._engine = sqlite.engine(path, patience=patience)
+        self._engine = sqlite.engine(path, patience=patience, survives=survives)
         self._closed = False
         try:
             self._connection = self._engine.connect()
@@ -61,8 +66,8 @@ class Database:
         self.errors: Any = self._engine.dialect.loaded_dbapi
         self._driver: Any = self._connection.connection.dbapi_connection
 
-    def prepare(self, statement: Insert) -> Prepared:
-        """Compile an insertion for `commit`."""
+    def prepare(self, statement: Insert | Select[Any]) -> Prepared:
+        """Compile a statement for `commit` or `driving`."""
         return Prepared(statement, self._engine.dialect)
 
     @contextmanager
@@ -95,14 +100,27 @@ class Database:
             StoreError: They could not be written; nothing was.
             IntegrityError: A row contradicts what is stored (the driver's own exception, for the caller to explain).
         """
+        with self.driving(write=True) as cursor:
+            for prepared, row in writes:
+                cursor.execute(prepared.sql, prepared.bind(row))
+
+    @contextmanager
+    def driving(self, *, write: bool) -> Iterator[Any]:
+        """Give the driver's cursor in a transaction, for prepared statements.
+
+        Args:
+            write: Take the writer's lock now; the transaction commits unless something is raised.
+
+        Raises:
+            StoreError: The database refused; nothing was written.
+            IntegrityError: A row contradicts what is stored (the driver's own exception, for the caller to explain).
+        """
         with self.lock:
             self._check_open()
             driver = self._driver
             try:
-                sqlite.begin(driver, write=True)
-                cursor = driver.cursor()
-                for prepared, row in writes:
-                    cursor.execute(prepared.sql, prepared.bind(row))
+                sqlite.begin(driver, write=write)
+                yield driver.cursor()
                 driver.commit()
             except BaseException as error:
                 driver.rollback()

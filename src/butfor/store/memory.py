@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from butfor import canonical, runs
 from butfor.store import refusals, summaries
+from butfor.store.memory_ledger import MemoryLedger
 from butfor.store.records import ArmSummary, ResultRecord, RolloutRecord, StoredRollout, Verification
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class MemoryStore:
         self._rollouts: dict[str, RolloutRecord] = {}
         self._draws: dict[tuple[str, str, str, int], str] = {}
         self._results: dict[str, ResultRecord] = {}
+        self._ledger = MemoryLedger(self._lock)
 
     def save_run(self, run: Run) -> None:
         """Store a run."""
@@ -168,6 +170,10 @@ class MemoryStore:
         """Return the answers about a run."""
         whole = self.resolve(run_id)
         return [each for each in self._results.values() if each.run_id == whole]
+
+    def ledger(self) -> MemoryLedger:
+        """Return the table of the gate's ledger."""
+        return self._ledger
 
     def verify(self) -> Verification:
         """Report that all is well: nothing in memory has a digest."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.runs import Run
+    from butfor.store.ledger_records import LedgerRows
     from butfor.store.records import ArmSummary, ResultRecord, RolloutRecord, RunSummary, StoredRollout, Verification
 
 
@@ -149,6 +150,9 @@ class Storage(Protocol):
 
     def list_results(self, run_id: str) -> list[ResultRecord]:
         """Return the answers about a run, the first saved first."""
+
+    def ledger(self) -> LedgerRows:
+        """Return the table of the gate's ledger; it is closed with the store."""
 
     def verify(self) -> Verification:
         """Derive every digest again and report what does not match; nothing is raised for it."""

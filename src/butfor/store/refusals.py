@@ -90,6 +90,11 @@ def draw_taken(draw: int, arm: str, run_id: str) -> DrawTaken:
     )
 
 
+def place_taken(kind: str, place: int | None) -> InputError:
+    """Say that a numbered place of the ledger is taken already."""
+    return InputError(f"place {place} of this {kind} is in the ledger already, and a place is taken once")
+
+
 def finished(run_id: str) -> InputError:
     """Say that a recording takes no more lines."""
     return InputError(f"the recording of {run_id!r} is finished", fix="open a new recording")

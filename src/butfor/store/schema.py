@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from butfor.store.database import Database
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Every revision in order. The last is what this version of butfor reads and writes."""
 
 _VERSION = table("alembic_version", column("version_num"))

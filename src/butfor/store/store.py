@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from butfor.store import journals, location, results, rollouts, run_rows, schema, verification
 from butfor.store.database import Database
+from butfor.store.ledger_rows import LedgerTable
 from butfor.store.records import ResultRecord
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._rollouts = rollouts.RolloutRows(database)
+        self._ledger: LedgerTable | None = None
 
     @classmethod
     def open(cls, path: Path | None = None, *, patience: float = 5.0) -> Self:
@@ -134,12 +136,21 @@ class Store:
         with self._database.reading() as connection:
             return results.listed(connection, run_rows.resolve(connection, run_id))
 
+    def ledger(self) -> LedgerTable:
+        """Return the table of the gate's ledger, on a connection of its own that waits for the disk."""
+        with self._database.lock:
+            if self._ledger is None:
+                self._ledger = LedgerTable(self._database)
+            return self._ledger
+
     def verify(self) -> Verification:
         """Derive every digest again and report what does not match."""
         return verification.verify(self._database)
 
     def close(self) -> None:
         """Give the store up."""
+        if self._ledger is not None:
+            self._ledger.close()
         self._database.close()
 
     def __enter__(self) -> Self:

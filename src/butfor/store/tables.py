@@ -102,3 +102,26 @@ RESULTS = Table(
     _blob("body"),
     Index("results_of_a_run", "run_id"),
 )
+
+LEDGER = Table(
+    "ledger",
+    METADATA,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text),
+    Column("scope", Text),
+    Column("place", Integer),
+    Column("payload", LargeBinary, nullable=False),
+    Column("attachment", Text),
+    Column("previous", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("size", BigInteger),
+    Column("body", LargeBinary),
+    Index("entries_about", "kind", "subject"),
+    UniqueConstraint("kind", "scope", "place", name="one_entry_a_place"),
+)
+"""A place of a scope is taken once: two processes never spend the same budget or use up the same approval twice.
+
+`body` is the attachment as one Zstandard frame. It is the last column, so that a scan does not read it.
+"""

@@ -1,8 +1,14 @@
+import json
+
 import numpy as np
+import pytest
 
 from butfor.benchmarks import Settings, find
-from butfor.benchmarks.coverage.bench import Tally, mirrored
+from butfor.benchmarks.coverage.bench import mirrored
+from butfor.benchmarks.coverage.kept import Kept, fingerprint
+from butfor.benchmarks.coverage.tally import Tally
 from butfor.benchmarks.coverage.worlds import QUERY, WORLDS
+from butfor.errors import CorruptRecord
 from butfor.estimation import EffectEstimate, Insufficient
 from butfor.identification import Proof, check
 
@@ -29,6 +35,39 @@ def test_a_miss_counts_among_answers_and_among_all():
     tally.enter(Insufficient(reason_code="positivity", sentence=""), 1.0)
     row = tally.row("w", 10, "as drawn", "ours")
     assert (row["refused"], row["missed among answers"], row["missed of all"]) == (0.25, 0.3333, 0.25)
+
+
+def test_a_sweep_goes_on_where_it_was_cut_off(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    options = {"worlds": "discrete cells", "n": "100", "repetitions": "4", "peers": "no", "keep": str(path)}
+    sweep = Settings(quick=True, seed=1, options=options)
+    once = find("coverage")(sweep)
+    first, *others = path.read_text().splitlines()
+    # A line that came from elsewhere is recognised by what it says: a hundred repetitions all missed.
+    marked = json.loads(first)
+    marked["tallies"]["butfor, default"]["misses"] = 100
+    path.write_text("\n".join([json.dumps(marked), *others[:-1], others[-1][:40]]))
+    again = find("coverage")(sweep)
+    assert again.rows[0]["missed of all"] == 25.0
+    assert again.rows[1:] == once.rows[1:]
+    assert len(path.read_text().splitlines()) == len(others) + 1
+    # Another seed draws again.
+    assert find("coverage")(Settings(quick=True, seed=2, options=options)).rows[0]["missed of all"] <= 1.0
+
+
+def test_a_broken_line_is_named(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    path.write_text("{}\n{}\n")
+    with pytest.raises(CorruptRecord, match="1"):
+        Kept(str(path))
+
+
+def test_a_cell_depends_on_its_table_and_on_the_sources_that_answer_it():
+    worlds = {world.name: world for world in WORLDS}
+    marks = [fingerprint(worlds[name], 100, 1) for name in ("linear", "curved", "front-door, linear")]
+    assert len({mark["table"] for mark in marks}) == 3
+    assert marks[1]["code"] != marks[2]["code"]
+    assert fingerprint(worlds["curved"], 100, 1) == marks[1]
 
 
 def test_mirrors_turn_the_truth():

@@ -286,3 +286,45 @@ def test_the_path_from_cells_loads_neither_scipy_nor_scikit_learn():
         "assert not {'scipy', 'sklearn', 'pandas', 'pydantic'} & set(sys.modules), sorted(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_identified_in_general_only_is_not_read_off_a_stratum():
+    graph = Graph.of(
+        directed=[("w", "z"), ("z", "t"), ("t", "y"), ("s", "y"), ("s", "w")], bidirected=[("w", "t"), ("w", "y")]
+    )
+    query = Query.effect("t", "y", within="s")
+    proof = identify(graph, query)
+    assert not isinstance(proof, Hedge)
+    rng = np.random.default_rng(15)
+    columns = Columns.of({name: rng.integers(0, 2, 800) for name in "wztys"}, treatment="t", outcome="y")
+    answer = estimate(query, proof, columns, within={"s": 1}, graph=graph)
+    assert isinstance(answer, Insufficient)
+    assert answer.reason_code == "unsupported"
+    assert "within s" in answer.sentence
+
+
+def many(n, p=20, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p))
+    t = rng.random(n) < 1 / (1 + np.exp(-0.6 * x[:, 0] * x[:, 1]))
+    y = t + 1.5 * x[:, 0] * x[:, 1] + rng.normal(size=n)
+    names = [f"x{i}" for i in range(p)]
+    _, proof = proven(directed=[("t", "y"), *((name, end) for name in names for end in ("t", "y"))])
+    return proof, Columns.of({"t": t, "y": y, **dict(zip(names, x.T, strict=True))}, treatment="t", outcome="y")
+
+
+def test_many_covariates_get_the_functions_that_matter():
+    # Neither covariate of the product matters by itself: a straight line is 0.5 off.
+    proof, columns = many(2000)
+    answer = answered(estimate(QUERY, proof, columns))
+    assert answer.estimator == "cross-fitted AIPW, sparse series nuisances"
+    assert answer.lower < 1.0 < answered(estimate(QUERY, proof, columns, method="linear")).lower
+    assert abs(answer.point - 1.0) < 0.3
+
+
+def test_more_covariates_than_an_arm_has_room_for_are_refused():
+    proof, columns = many(500, p=30)
+    answer = estimate(QUERY, proof, columns)
+    assert isinstance(answer, Insufficient)
+    assert answer.reason_code == "insufficient_evidence"
+    assert "too few to rule out a curve" in answer.sentence

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import collections
-import dataclasses
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
 from scipy.stats import binom
 
 from butfor.benchmarks.coverage.draws import drawn
+from butfor.benchmarks.coverage.kept import Kept, fingerprint
 from butfor.benchmarks.coverage.peeking import peeking
 from butfor.benchmarks.coverage.peers import peer_rows
+from butfor.benchmarks.coverage.tally import Tally
 from butfor.benchmarks.coverage.worlds import QUERY, SIZES, WORLDS, World
 from butfor.benchmarks.harness import Check, Report, Settings
-from butfor.estimation import Columns, Contrast, EffectEstimate, Insufficient, Randomised, estimate
+from butfor.estimation import Columns, Contrast, Insufficient, Randomised, estimate
 from butfor.estimation.least_squares import ols_as_published
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
     from numpy.typing import NDArray
 
     from butfor.benchmarks.coverage.worlds import Table
@@ -37,60 +39,11 @@ NAIVE = "naive difference"
 PAPER = "OLS, normal (paper default)"
 
 
-@dataclasses.dataclass(kw_only=True)
-class Tally:
-    """What happened over repetitions of one cell of the table.
-
-    Attributes:
-        repetitions: How many.
-        answers: Of these, answered.
-        misses: Answers whose lower bound is above the truth.
-        reasons: Refusals by reason.
-        widths: Distance from lower bound to truth, of answers.
-    """
-
-    repetitions: int = 0
-    answers: int = 0
-    misses: int = 0
-    reasons: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    widths: list[float] = dataclasses.field(default_factory=list)
-
-    def enter(self, answer: Effect, truth: float) -> None:
-        """Count one repetition."""
-        self.repetitions += 1
-        if not isinstance(answer, EffectEstimate):
-            self.reasons[answer.reason_code] += 1
-            return
-        self.answers += 1
-        self.misses += answer.lower > truth
-        self.widths.append(truth - answer.lower)
-
-    @property
-    def refused(self) -> float:
-        """Share of refusals."""
-        return 1.0 - self.answers / self.repetitions
-
-    def row(self, world: str, n: int, mirror: str, method: str) -> dict[str, Any]:
-        """Return the row of the table."""
-        return {
-            "world": world,
-            "n": n,
-            "mirror": mirror,
-            "method": method,
-            "repetitions": self.repetitions,
-            "refused": round(self.refused, 3),
-            "why": ", ".join(f"{reason} {count}" for reason, count in self.reasons.most_common(2)) or "–",
-            "missed among answers": round(self.misses / self.answers, 4) if self.answers else "–",
-            "missed of all": round(self.misses / self.repetitions, 4),
-            "truth − bound, median": round(float(np.median(self.widths)), 4) if self.widths else "–",
-        }
-
-
 def run(settings: Settings) -> Report:
     """Draw worlds again and again, in three orientations, and count how often a lower bound exceeds the truth.
 
     Options: ``worlds`` (names, or beginnings with ``*``, separated by semicolons), ``repetitions``, ``n`` (sizes),
-    ``peers`` (``no`` to leave them out).
+    ``peers`` (``no`` to leave them out), ``keep`` (a file of finished cells: a sweep that was cut off goes on).
     """
     chosen = [part for part in settings.options.get("worlds", "").split(";") if part]
     sizes = [int(n) for n in settings.options.get("n", ",".join(map(str, SIZES))).split(",")]
@@ -100,12 +53,13 @@ def run(settings: Settings) -> Report:
         if not chosen
         or any(part == world.name or (part.endswith("*") and world.name.startswith(part[:-1])) for part in chosen)
     ]
+    kept = Kept(settings.options.get("keep"))
     rows: list[dict[str, Any]] = []
     checks: list[Check] = []
     for world in worlds:
         for n in sizes:
             for mirror in MIRRORS:
-                cell_rows, cell_checks = _cell(world, n, mirror, settings)
+                cell_rows, cell_checks = _cell(world, n, mirror, settings, kept)
                 rows += cell_rows
                 checks += cell_checks
     if not chosen or "peeking" in chosen:
@@ -137,22 +91,41 @@ def repetitions(world: World, n: int, settings: Settings) -> int:
     return RESAMPLED_REPETITIONS if world.resampled else REPETITIONS
 
 
-def _cell(world: World, n: int, mirror: Mirror, settings: Settings) -> tuple[list[dict[str, Any]], list[Check]]:
-    count = repetitions(world, n, settings)
-    ours = {method: Tally() for method in world.methods}
-    rivals = {NAIVE: Tally(), PAPER: Tally()}
-    for repetition in range(count):
+def _cell(
+    world: World, n: int, mirror: Mirror, settings: Settings, kept: Kept
+) -> tuple[list[dict[str, Any]], list[Check]]:
+    names = {f"butfor, {method or 'default'}": method for method in world.methods}
+    cell = {
+        "world": world.name,
+        "n": n,
+        "mirror": mirror,
+        "methods": list(names),
+        "repetitions": repetitions(world, n, settings),
+        "seed": settings.seed,
+        "truth": world.truth,
+        **fingerprint(world, n, settings.seed),
+    }
+    tallies = kept.find(cell)
+    if tallies is None:
+        tallies = _drawn_again(world, n, mirror, settings, names)
+        kept.keep(cell, tallies)
+    rows = [tally.row(world.name, n, mirror, name) for name, tally in tallies.items()]
+    checks = [check for name in names for check in _checks(world, n, f"{mirror}, {name}", tallies[name])]
+    return rows, checks
+
+
+def _drawn_again(
+    world: World, n: int, mirror: Mirror, settings: Settings, names: Mapping[str, Method | None]
+) -> dict[str, Tally]:
+    tallies = {name: Tally() for name in (*names, NAIVE, PAPER)}
+    for repetition in range(repetitions(world, n, settings)):
         table, truth = mirrored(drawn(world, n, repetition, settings.seed), world.truth, mirror)
         columns = _columns(table)
-        for method, tally in ours.items():
-            tally.enter(_ask(world, columns, method, mirror), truth)
-        rivals[NAIVE].enter(naive(columns), truth)
-        rivals[PAPER].enter(paper(columns), truth)
-    names = {method: f"butfor, {method or 'default'}" for method in ours}
-    rows = [tally.row(world.name, n, mirror, names[method]) for method, tally in ours.items()]
-    rows += [tally.row(world.name, n, mirror, name) for name, tally in rivals.items()]
-    checks = [check for m, t in ours.items() for check in _checks(world, n, f"{mirror}, {names[m]}", t)]
-    return rows, checks
+        for name, method in names.items():
+            tallies[name].enter(_ask(world, columns, method, mirror), truth)
+        tallies[NAIVE].enter(naive(columns), truth)
+        tallies[PAPER].enter(paper(columns), truth)
+    return tallies
 
 
 def mirrored(table: Table, truth: float, mirror: Mirror) -> tuple[dict[str, NDArray[np.float64]], float]:

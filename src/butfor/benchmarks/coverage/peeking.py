@@ -9,9 +9,10 @@ import numpy as np
 from scipy.stats import binom
 
 from butfor.benchmarks.harness import Check
+from butfor.confidence import betting_gains, plug_in_bets
 from butfor.estimation import Columns, Contrast
 from butfor.estimation.aipw import Arms
-from butfor.estimation.anytime import log_gains, scored, sized_bets
+from butfor.estimation.anytime import scored
 from butfor.estimation.quantiles import normal_quantile
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _errs(share: float, rate: float, flip: bool, seed: int, number: int) -> tupl
     columns = Columns.of(table, treatment="t", outcome="y", probability="p")
     arms = Arms.of(columns, Contrast())
     scores = scored(columns, arms, np.arange(UNITS), y, ())
-    gains = log_gains(scores.score, scores.least, sized_bets(scores.score, ALPHA), 0.0)
+    gains = betting_gains(scores.score, plug_in_bets(scores.score, alpha=ALPHA), 0.0, least=scores.least)
     ours = bool(np.cumsum(gains).max() >= math.log(1.0 / ALPHA))
     return ours, *_looked_at(scores.score)
 

@@ -43,7 +43,7 @@ class World:
         graph: The world's graph; None where the treatment is assigned.
         methods: How ours adjusts; None is the default.
         refusals: Largest share of refusals, by n.
-        resampled: Whether ours is a bootstrap or boosted, so that fewer repetitions are run.
+        resampled: Whether ours is a bootstrap, boosted or picks functions, so that fewer repetitions are run.
         outcome_range: The declared range, where there is one.
         trial: What stands for a proof where there is no graph.
     """
@@ -68,6 +68,10 @@ class World:
         proof = identify(self.graph, QUERY)
         assert not isinstance(proof, Hedge)
         return proof
+
+
+_TEN = tuple("abcdefghjk")
+_TWENTY = tuple("abcdefghjklmnopqrsuv")
 
 
 def _expit(logit: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -132,6 +136,31 @@ def _rare_rows(rng: Generator, n: int) -> Table:
     x = rng.normal(size=(n, 3))
     t = _coin(rng, _expit(0.4 * x[:, 0]), n)
     return _rows(x, t, _coin(rng, np.clip(0.06 + 0.02 * x[:, 0] + 0.02 * t, 0.01, 0.3), n))
+
+
+def _many(rng: Generator, n: int) -> Table:
+    """Curves in two of ten covariates, every third of which is a yes or no."""
+    x = rng.uniform(-2, 2, size=(n, len(_TEN)))
+    x[:, 2::3] = x[:, 2::3] > 0
+    t = _coin(rng, _expit(0.8 * np.sin(2 * x[:, 0]) + 0.8 * (np.abs(x[:, 1]) - 1)), n)
+    y = t + 2 * np.sin(2 * x[:, 0]) + 2 * np.abs(x[:, 1]) + x[:, 2] + 0.5 * x[:, 3] + rng.normal(size=n)
+    return {"t": t, "y": y, **dict(zip(_TEN, x.T, strict=True))}
+
+
+def _many_crossed(rng: Generator, n: int) -> Table:
+    """A product of two of twenty covariates confounds, neither of which matters much by itself."""
+    x = rng.uniform(-2, 2, size=(n, len(_TWENTY)))
+    t = _coin(rng, _expit(0.5 * x[:, 0] * x[:, 1] + 0.6 * (np.abs(x[:, 1]) - 1)), n)
+    y = t + x[:, 0] * x[:, 1] + 2 * np.abs(x[:, 1]) + 0.5 * x[:, 2] + rng.normal(size=n)
+    return {"t": t, "y": y, **dict(zip(_TWENTY, x.T, strict=True))}
+
+
+def _many_weak(rng: Generator, n: int) -> Table:
+    """Each of twenty covariates confounds a little."""
+    x = rng.normal(size=(n, len(_TWENTY)))
+    common = x.sum(axis=1) / np.sqrt(len(_TWENTY))
+    t = _coin(rng, _expit(0.7 * common), n)
+    return {"t": t, "y": t + 2 * common + rng.normal(size=n), **dict(zip(_TWENTY, x.T, strict=True))}
 
 
 def _cells(rng: Generator, n: int) -> Table:
@@ -220,6 +249,30 @@ WORLDS: tuple[World, ...] = (
         graph=_ABC,
         methods=("boosted",),
         refusals=ANSWERS_CURVED,
+        resampled=True,
+    ),
+    World(
+        name="many covariates, curved",
+        draw=_many,
+        truth=1.0,
+        graph=_confounded(*_TEN),
+        refusals=ANSWERS_CURVED,
+        resampled=True,
+    ),
+    World(
+        name="many covariates, crossed",
+        draw=_many_crossed,
+        truth=1.0,
+        graph=_confounded(*_TWENTY),
+        refusals=ANSWERS_LARGE,
+        resampled=True,
+    ),
+    World(
+        name="many covariates, weak",
+        draw=_many_weak,
+        truth=1.0,
+        graph=_confounded(*_TWENTY),
+        refusals=ANSWERS_LARGE,
         resampled=True,
     ),
     World(name="little overlap", draw=_little_overlap, truth=1.0, graph=_ABC),

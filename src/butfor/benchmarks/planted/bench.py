@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from butfor.benchmarks.harness import Check, Report, Settings
 from butfor.benchmarks.planted.collapse import collapse
 from butfor.benchmarks.planted.errors import errors
+from butfor.benchmarks.planted.part import Part
 from butfor.benchmarks.planted.plot import price_plot
 from butfor.benchmarks.planted.price import price
 from butfor.benchmarks.planted.shares import shares
@@ -17,26 +18,29 @@ from butfor.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Part: TypeAlias = Callable[[int, int, bool], tuple[list[dict[str, Any]], list[Check]]]
+Compute: TypeAlias = Callable[[Part], tuple[list[dict[str, Any]], list[Check]]]
 
-PARTS: dict[str, Part] = {"errors": errors, "price": price, "collapse": collapse, "shapley": shares}
+PARTS: dict[str, Compute] = {"errors": errors, "price": price, "collapse": collapse, "shapley": shares}
 REPETITIONS, QUICK = 2000, 20
 
 
 def run(settings: Settings) -> Report:
     """Run the parts that are asked for.
 
-    Options: ``part=errors|price|collapse|shapley`` (default all), ``repetitions=N``, ``svg=FILE`` (plot of the price).
+    Options: ``part=errors|price|collapse|shapley`` (default all), ``repetitions=N``, ``svg=FILE`` (plot of the price),
+    ``keep=FILE`` (finished cells as JSON lines: the same command goes on where it was stopped).
 
     Raises:
         InputError: An unknown part, or a number of repetitions that is none.
     """
     names = _parts(settings.options)
     repetitions = _repetitions(settings)
+    keep = Path(settings.options["keep"]) if "keep" in settings.options else None
+    ask = Part(seed=settings.seed, repetitions=repetitions, quick=settings.quick, keep=keep)
     rows: list[dict[str, Any]] = []
     checks: list[Check] = []
     for name in names:
-        part_rows, part_checks = PARTS[name](settings.seed, repetitions, settings.quick)
+        part_rows, part_checks = PARTS[name](ask)
         rows += part_rows
         checks += part_checks
     if "svg" in settings.options:

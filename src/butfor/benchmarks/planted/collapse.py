@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +10,11 @@ import numpy as np
 from butfor.benchmarks.planted.families import judged, late_rescue, pivotal
 from butfor.benchmarks.planted.published import PublishedContrastive
 from butfor.benchmarks.planted.simulate import simulate
-from butfor.benchmarks.planted.trial import TIE, at_least, judge_on_the_factual_run, repeat, row, search
+from butfor.benchmarks.planted.trial import TIE, at_least, judge_on_the_factual_run, row, searches
 
 if TYPE_CHECKING:
     from butfor.benchmarks.harness import Check
+    from butfor.benchmarks.planted.part import Part
     from butfor.benchmarks.planted.trial import Outcome
     from butfor.benchmarks.planted.world import World
 
@@ -40,15 +40,14 @@ def cases() -> list[Case]:
     return [Case(world=late, draws=16), Case(world=late, draws=80), Case(world=noisy, draws=32, judge=True)]
 
 
-def collapse(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, Any]], list[Check]]:
+def collapse(ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
     """Run the published rule with K rollouts a step, and search for as many policy calls."""
-    del quick
     rows: list[dict[str, Any]] = []
     checks: list[Check] = []
     for case in cases():
-        rows.append(_published(case, seed, repetitions))
+        rows.append(_published(case, ask.seeds))
         for name, max_help in (("search", None), ("search, η = 0", 0.0)):
-            outcomes = repeat(partial(_once, case, max_help), range(seed, seed + repetitions))
+            outcomes = _searched(case, max_help, ask.seeds)
             rows.append(row(case.world.name, case.world.steps, f"{name}, price of K = {case.draws}", outcomes))
             place = f"{case.world.name}, n = {case.world.steps}, price of K = {case.draws}, {name}"
             good = sum(o.right is not False for o in outcomes)
@@ -60,17 +59,14 @@ def collapse(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, A
     return rows, checks
 
 
-def _once(case: Case, max_help: float | None, seed: int) -> Outcome:
-    factual = judge_on_the_factual_run(case.world, seed) if case.judge else 1.0
-    return search(case.world, seed, max_help=max_help, calls=case.calls, factual=factual)
+def _searched(case: Case, max_help: float | None, seeds: range) -> list[Outcome]:
+    factual = [judge_on_the_factual_run(case.world, seed) if case.judge else 1.0 for seed in seeds]
+    return searches(case.world, seeds, max_help=max_help, calls=case.calls, factual=factual)
 
 
-def _published(case: Case, seed: int, repetitions: int) -> dict[str, Any]:
+def _published(case: Case, seeds: range) -> dict[str, Any]:
     world = case.world
-    answers = [
-        simulate(PublishedContrastive(steps=world.steps, draws=case.draws), world, s)[0].locus
-        for s in range(seed, seed + repetitions)
-    ]
+    answers = [simulate(PublishedContrastive(steps=world.steps, draws=case.draws), world, s)[0].locus for s in seeds]
     right = world.right(TIE)
     return {
         "family": world.name,

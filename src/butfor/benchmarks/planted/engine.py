@@ -23,6 +23,8 @@ from butfor.replay import FreshSeeds, Rollouts, load_journal, record_run, wrap_a
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from butfor.attribution.sampling import Draw, DrawResult
     from butfor.benchmarks.planted.table import TableWorld
     from butfor.benchmarks.planted.world import Noise
@@ -81,11 +83,13 @@ class SameDraws:
         ]
         steps = self.case.journal.steps
 
-        def noise(slot: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        def uniform(draw: FreshSeeds, slot: int) -> float:
             if slot == OUTCOME:
-                return np.array([_standard(each.seed("rng", "0", len(steps))) for each in seeds])
-            recorded = steps[slot]
-            return np.array([_policy(each.seed(recorded.digest, "0", recorded.occurrence)) for each in seeds])
+                return _standard(draw.seed("rng", "0", len(steps)))
+            return _policy(draw.seed(steps[slot].digest, "0", steps[slot].occurrence))
+
+        def noise(slots: NDArray[np.int64]) -> NDArray[np.float64]:
+            return np.array([uniform(draw, slot) for draw, slot in zip(seeds, slots.tolist(), strict=True)])
 
         return noise
 

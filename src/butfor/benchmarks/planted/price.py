@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from butfor.attribution.margins import Margins
-from butfor.attribution.profile import eliminate
-from butfor.attribution.sampling import Draw, ResampleFrom
-from butfor.attribution.tally import Tally
+from butfor.attribution.profile import DRAWS
 from butfor.benchmarks.harness import Check
-from butfor.benchmarks.planted.families import both, pivotal
-from butfor.benchmarks.planted.trial import at_least, repeat, row, search
-from butfor.confidence import known
+from butfor.benchmarks.planted import families as f
+from butfor.benchmarks.planted.errors import families_of
+from butfor.benchmarks.planted.side_by_side import draws_until_right
+from butfor.benchmarks.planted.trial import TOGETHER, Outcome, at_least, row, searches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from butfor.benchmarks.planted.trial import Outcome
+    from butfor.benchmarks.planted.part import Part
     from butfor.benchmarks.planted.world import World
 
 # Both are compared at this share of right answers.
@@ -28,71 +28,142 @@ RIGHT = 0.95
 LIMITED = {10: 4.0, 20: 8.0, 50: 15.0, 100: 25.0}
 FREE = {20: 2.0, 50: 2.0, 100: 2.0}
 # Everywhere else a search may cost 1.2 times the profile.
-NO_DEARER = 1 / 1.2
-# Assumption-free search at n = 100 takes most of the time and says what n = 50 says.
-MOST_FREE = 50
+DEARER = 1.2
+MODES: tuple[tuple[str, float | None], ...] = (("search", None), ("search, η = 0", 0.0))
+# Each of these searches goes to the end of a default budget where no single step is the answer.
+MOST_FOR_THE_DEAREST = 100
 
 
-def most_draws(n: int) -> int:
-    """Return the draws a step at which a profile is given up; a search gets the same budget."""
-    return 256 if n <= 20 else 128
+@dataclass(frozen=True, kw_only=True)
+class Priced:
+    """A family of runs, one for each seed.
+
+    Attributes:
+        world_of: Seed to run.
+        steps: n.
+        hard: Whether it is a hard commitment, on which a search must save.
+        helps: Whether a step helps, so that limited help has nothing to say.
+    """
+
+    world_of: Callable[[int], World]
+    steps: int
+    hard: bool = False
+    helps: bool = False
+
+    @property
+    def most(self) -> int:
+        """Draws a step at which a profile is given up; a search gets the same budget."""
+        return 256 if self.steps <= 20 else 128
+
+    @property
+    def name(self) -> str:
+        """The family."""
+        return self.world_of(0).name
 
 
-def price(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, Any]], list[Check]]:
-    """Compare on hard commitments (the step anywhere) and on AND."""
-    seeds = range(seed, seed + repetitions)
-    cases: list[tuple[Callable[[int], World], int]] = [
-        (partial(_pivotal_anywhere, n), n) for n in ((10, 20) if quick else LIMITED)
+def priced(*, quick: bool) -> list[Priced]:
+    """List the families in which one step is the answer: hard and soft commitments (the step anywhere), and others."""
+    hard = [
+        Priced(world_of=partial(_anywhere, f.pivotal, n), steps=n, hard=True) for n in ((10, 20) if quick else LIMITED)
     ]
-    if not quick:
-        cases += [(partial(_and, n), n) for n in (3, 20)]
-    parts = [_compare(world_of, n, seeds) for world_of, n in cases]
-    return [line for rows, _ in parts for line in rows], [check for _, checks in parts for check in checks]
+    if quick:
+        return hard
+    return [
+        *hard,
+        *(
+            Priced(world_of=partial(_anywhere, family, n), steps=n)
+            for family in (f.soft, f.late_rescue)
+            for n in (10, 20)
+        ),
+        *(Priced(world_of=partial(_fixed, f.both, n), steps=n) for n in (3, 20)),
+        Priced(world_of=partial(_fixed, f.either, 20), steps=20),
+        Priced(world_of=_undone, steps=10, helps=True),
+    ]
 
 
-def _pivotal_anywhere(n: int, seed: int) -> World:
-    return pivotal(n, at=7 * seed % n)
+def price(ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
+    """Compare where one step is the answer; and see that no search is dear where none is."""
+    parts = [_compare(each, ask) for each in priced(quick=ask.quick)]
+    checks = [check for _, found in parts for check in found]
+    if not ask.quick:
+        checks += [_dearest(name, max_help, ask) for name, max_help in MODES]
+    return [line for rows, _ in parts for line in rows], checks
 
 
-def _and(n: int, seed: int) -> World:
+def _dearest(name: str, max_help: float | None, ask: Part) -> Check:
+    """Find the dearest of all searches at n = 10: ties, gradual failures and doomed runs included."""
+    seeds = ask.seeds[:MOST_FOR_THE_DEAREST]
+    paid = {
+        world.name: max(outcome.calls for outcome in searches(world, seeds, max_help=max_help))
+        for world in families_of(10)
+    }
+    family = max(paid, key=lambda each: paid[each])
+    ratio = paid[family] / (DRAWS * 10 * 11 / 2)
+    title = f"calls of the dearest {name} / default profile, all families, n = 10 (it was {family})"
+    return Check(name=title, value=ratio, bound=DEARER, ok=ratio <= DEARER)
+
+
+def _anywhere(family: Callable[..., World], n: int, seed: int) -> World:
+    return family(n, at=7 * seed % n)
+
+
+def _fixed(family: Callable[..., World], n: int, seed: int) -> World:
     del seed
-    return both(n, first=n // 4, second=n // 4 + max(1, n // 3))
+    return family(n, first=n // 4, second=n // 4 + max(1, n // 3))
 
 
-def _search(world_of: Callable[[int], World], max_help: float | None, seed: int) -> Outcome:
-    world = world_of(seed)
-    calls = most_draws(world.steps) * world.steps * (world.steps + 1) // 2
-    return search(world, seed, max_help=max_help, calls=calls)
+def _undone(seed: int) -> World:
+    del seed
+    return f.undone(10, helped=3, at=6)
 
 
-def _compare(world_of: Callable[[int], World], n: int, seeds: range) -> tuple[list[dict[str, Any]], list[Check]]:
-    family = world_of(seeds[0]).name
-    profile = _profile_row(world_of, family, n, seeds)
+def _by_world(each: Priced, seeds: Sequence[int]) -> list[tuple[World, list[int]]]:
+    """Put seeds of the same run together."""
+    together: dict[bytes, list[int]] = defaultdict(list)
+    for seed in seeds:
+        together[each.world_of(seed).v.tobytes()].append(seed)
+    return [(each.world_of(group[0]), group) for group in together.values()]
+
+
+def _compare(each: Priced, ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
+    place = f"{each.name}, n = {each.steps}"
+    profile = ask.kept(f"price, {place}, profile", partial(_profile_row, each))
     rows, checks = [profile], []
-    for name, max_help, bounds in (("search", None, FREE), ("search, η = 0", 0.0, LIMITED)):
-        if max_help is None and n > MOST_FREE:
+    for (name, max_help), bounds in zip(MODES, (FREE, LIMITED), strict=True):
+        if each.helps and max_help is not None:
             continue
-        outcomes = repeat(partial(_search, world_of, max_help), seeds)
-        line = row(family, n, name, outcomes)
+        line = ask.kept(f"price, {place}, {name}", partial(_search_row, each, name, max_help))
         saving = profile["calls"] / line["calls"]
         rows.append({**line, "saving": saving})
-        place = f"{family}, n = {n}, {name}"
-        right = sum(o.right is True for o in outcomes)
-        checks.append(at_least(f"right ≥ {RIGHT}: {place}", right, len(outcomes), RIGHT))
-        bound = bounds.get(n, NO_DEARER) if family == "pivotal" else NO_DEARER
-        title = f"policy calls saved at equal error: {place}"
-        checks.append(Check(name=title, value=saving, bound=bound, ok=saving >= bound))
+        title = f"{place}, {name}"
+        right = round(line["right"] * ask.repetitions)
+        checks.append(at_least(f"right ≥ {RIGHT}: {title}", right, ask.repetitions, RIGHT))
+        bound = bounds.get(each.steps, 1 / DEARER) if each.hard else 1 / DEARER
+        checks.append(
+            Check(name=f"policy calls saved at equal error: {title}", value=saving, bound=bound, ok=saving >= bound)
+        )
     return rows, checks
 
 
-def _profile_row(world_of: Callable[[int], World], family: str, n: int, seeds: range) -> dict[str, Any]:
+def _search_row(each: Priced, name: str, max_help: float | None, seeds: range) -> dict[str, Any]:
+    calls = each.most * each.steps * (each.steps + 1) // 2
+    outcomes: list[Outcome] = []
+    for world, group in _by_world(each, seeds):
+        outcomes += searches(world, group, max_help=max_help, calls=calls)
+    return row(each.name, each.steps, name, outcomes)
+
+
+def _profile_row(each: Priced, seeds: range) -> dict[str, Any]:
     """Find the profile with the fewest draws a step that is right in the wanted share of the repetitions."""
-    needed = [draws_for_a_right_answer(world_of(seed), seed) for seed in seeds]
-    draws = int(np.quantile(needed, RIGHT, method="higher"))
-    share = float(np.mean([d <= min(draws, most_draws(n)) for d in needed]))
-    more = " or more" if draws > most_draws(n) else ""
+    needed: list[int] = []
+    for world, group in _by_world(each, seeds):
+        for start in range(0, len(group), TOGETHER):
+            needed += draws_until_right(world, group[start : start + TOGETHER], most=each.most).tolist()
+    draws, n = int(np.quantile(needed, RIGHT, method="higher")), each.steps
+    share = float(np.mean([d <= min(draws, each.most) for d in needed]))
+    more = " or more" if draws > each.most else ""
     return {
-        "family": family,
+        "family": each.name,
         "n": n,
         "method": f"profile, {draws}{more} draws a step",
         "right": share,
@@ -101,17 +172,3 @@ def _profile_row(world_of: Callable[[int], World], family: str, n: int, seeds: r
         "calls": draws * n * (n + 1) / 2,
         "saving": 1.0,
     }
-
-
-def draws_for_a_right_answer(world: World, seed: int) -> int:
-    """Return how many draws of each step a profile needs until its set is one right step; most + 1 where more."""
-    tally, most = Tally(world.steps), most_draws(world.steps)
-    plan = [Draw(arm=ResampleFrom(step=k), ordinal=i) for i in range(most) for k in range(world.steps)]
-    tally.enter(plan, world.results(plan, seed))
-    margins = Margins()
-    right = world.right(margins.tie)
-    for draws, evidence in eliminate(tally, factual=known(float(world.v[-1])), margins=margins):
-        candidates = evidence.candidates(margins.alpha)
-        if len(candidates) == 1 and candidates[0] in right:
-            return draws
-    return most + 1

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from butfor.attribution.sampling import Sampler
     from butfor.attribution.shapley_result import Shapley
+    from butfor.benchmarks.planted.part import Part
 
 # CAR's run: 960 pairs of orders of three steps, 2·4 rollouts each.
 ORDERS, ROLLOUTS = 960, 7680
@@ -28,9 +29,9 @@ SIMULTANEOUS = 2.3940 / 1.9600
 MOST_REPETITIONS = 200
 
 
-def shares(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, Any]], list[Check]]:
+def shares(ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
     """Compare widths on the AND run of three steps, and false flags of null steps at n = 3, 5, 10."""
-    repetitions = min(repetitions, MOST_REPETITIONS)
+    seed, repetitions = ask.seed, min(ask.repetitions, MOST_REPETITIONS)
     rows: list[dict[str, Any]] = []
     checks: list[Check] = []
     world = TableWorld(steps=3, bad={0: 0.3, 1: 0.3})
@@ -57,7 +58,7 @@ def shares(seed: int, repetitions: int, quick: bool) -> tuple[list[dict[str, Any
             "method": f"Σ of contrastive effects {sum(world.contrastive()):.2f}; Σφ {total:.3f}; truth 0.91",
         }
     )
-    for n in (3, 5) if quick else (3, 5, 10):
+    for n in (3, 5) if ask.quick else (3, 5, 10):
         wide = TableWorld(steps=n, bad={0: 0.3, n // 2: 0.3})
         published = _repeat(partial(_as_published, n), wide, seed, repetitions)
         rows.append(_row(wide, "published", published))

@@ -64,7 +64,12 @@ class TableWorld:
     def played(self, draws: Sequence[Draw], noise: Noise) -> list[DrawResult]:
         """Simulate draws of coalition or prefix arms, in their order, with given noise."""
         held = [_held(draw) for draw in draws]
-        wrong = np.stack([np.array([k in h for h in held]) | (noise(k) < chance) for k, chance in self.bad.items()])
+        wrong = np.stack(
+            [
+                np.array([k in h for h in held]) | (noise(np.full(len(held), k)) < chance)
+                for k, chance in self.bad.items()
+            ]
+        )
         failed: NDArray[np.bool_] = np.asarray(wrong.all(axis=0) if self.fails_if == "all" else wrong.any(axis=0))
         return [
             DrawResult(outcome=float(y), policy_calls=self.steps - len(h)) for y, h in zip(failed, held, strict=True)

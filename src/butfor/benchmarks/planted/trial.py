@@ -10,15 +10,15 @@ from scipy.stats import binom
 
 from butfor.attribution.judged import VERDICTS, judged_outcome
 from butfor.attribution.margins import Margins
-from butfor.attribution.profile import ProfileSampler
 from butfor.attribution.search import SearchSampler
 from butfor.benchmarks.harness import Check
+from butfor.benchmarks.planted.side_by_side import search_side_by_side
 from butfor.benchmarks.planted.simulate import simulate, simulate_on_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence
 
-    from butfor.attribution.profile_result import Profile
+    from butfor.attribution.pursuit import Pursuit
     from butfor.attribution.sampling import Sampler
     from butfor.attribution.search_result import Search
     from butfor.benchmarks.planted.world import World
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ALPHA = Margins().alpha
 TIE = Margins().tie
+# Repetitions side by side; more of them take memory and save nothing.
+TOGETHER = 250
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +57,48 @@ def search(world: World, seed: int, *, max_help: float | None, calls: int | None
     return outcome_of(sampler, world, seed)
 
 
-def profile(world: World, seed: int, *, draws: int, factual: Any = 1.0) -> Outcome:
-    """Run `profile` once."""
-    return outcome_of(ProfileSampler(steps=world.steps, factual=factual, draws=draws), world, seed)
+def searches(
+    world: World,
+    seeds: Sequence[int],
+    *,
+    max_help: float | None,
+    calls: int | None = None,
+    factual: Sequence[float | Estimate] | None = None,
+) -> list[Outcome]:
+    """Run `search` once for each seed: side by side where all rollouts take the same time."""
+    ys: Sequence[float | Estimate] = [1.0] * len(seeds) if factual is None else factual
+    if world.slow > 1.0:
+        return [
+            search(world, seed, max_help=max_help, calls=calls, factual=y) for seed, y in zip(seeds, ys, strict=True)
+        ]
+    found: list[Outcome] = []
+    for start in range(0, len(seeds), TOGETHER):
+        part = slice(start, start + TOGETHER)
+        pursuit = search_side_by_side(world, seeds[part], max_help=max_help, calls=calls, factual=ys[part])
+        found += outcomes_of(pursuit, world)
+    return found
 
 
-def outcome_of(sampler: Sampler[Search | Profile], world: World, seed: int) -> Outcome:
+def outcomes_of(pursuit: Pursuit, world: World) -> list[Outcome]:
+    """Hold searches that went side by side against the truth."""
+    alpha, named = pursuit.margins.alpha, pursuit.settled().one_left & ~pursuit.outcomeless
+    left, right = pursuit.evidence.open(alpha), np.zeros(world.steps, dtype=bool)
+    right[list(world.right(TIE))] = True
+    point = world.commit_point(pursuit.margins.commit)
+    return [
+        Outcome(
+            right=bool((left[run] & right).any()) if named[run] else None,
+            missed=not (left[run] & right).any(),
+            commit_missed=point not in pursuit.commitment.candidates(alpha, run),
+            size=int(left[run].sum()),
+            rollouts=int(pursuit.rollouts[run]),
+            calls=int(pursuit.calls[run]),
+        )
+        for run in range(pursuit.runs)
+    ]
+
+
+def outcome_of(sampler: Sampler[Search], world: World, seed: int) -> Outcome:
     """Run a sampler and hold its answer against the truth.
 
     Where failures are slow, the clock stops it on 16 slots, at a time that differs from seed to seed.
@@ -84,11 +122,6 @@ def judge_on_the_factual_run(world: World, seed: int) -> Estimate:
     """Judge the factual run many times: y is the judge's mean with its interval."""
     rng = np.random.default_rng([seed, 1])
     return judged_outcome((rng.random(VERDICTS) < world.v[-1]).astype(float).tolist())
-
-
-def repeat(once: Callable[[int], Outcome], seeds: Iterable[int]) -> list[Outcome]:
-    """Run once for each seed."""
-    return [once(seed) for seed in seeds]
 
 
 def row(family: str, n: int, method: str, outcomes: list[Outcome]) -> dict[str, Any]:

@@ -24,27 +24,31 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Noise: TypeAlias = "Callable[[int], NDArray[np.float64]]"
-"""Slot to the uniforms of a batch of draws, one each; step j uses slot j, the outcome `OUTCOME`."""
+Noise: TypeAlias = "Callable[[NDArray[np.int64]], NDArray[np.float64]]"
+"""Slots to uniforms, one each for a batch of draws; step j uses slot j, the outcome `OUTCOME`."""
 
 OUTCOME, GONE, LENGTH = -1, -2, -3
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_SEEDS, _SLOTS = np.uint64(0xD1342543DE82EF95), np.uint64(0xA24BAED4963EE407)
 
 
-def uniforms(seed: int, ids: NDArray[np.uint64], slot: int) -> NDArray[np.float64]:
+def uniforms(
+    seed: int | NDArray[np.uint64], ids: NDArray[np.uint64], slot: int | NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Return one uniform in [0, 1) for each draw id: the SplitMix64 hash of (seed, id, slot), shape of `ids`.
 
     Args:
-        seed: Root of the simulation.
+        seed: Root of the simulation, or one for each draw.
         ids: Draw ids.
-        slot: What the uniform is for: step j uses slot j; the outcome, gaps and lengths use `OUTCOME`, `GONE` and
-            `LENGTH`.
+        slot: What the uniform is for, or one for each draw: step j uses slot j; the outcome, gaps and lengths use
+            `OUTCOME`, `GONE` and `LENGTH`.
     """
-    start = ((seed * 0xD1342543DE82EF95 + (slot + 3) * 0xA24BAED4963EE407) & 0xFFFFFFFFFFFFFFFF) | 1
     with np.errstate(over="ignore"):
-        state = _mix(ids * _GOLDEN + np.uint64(start))
-        state = _mix(state ^ np.uint64(start))
+        seeds, slots = np.asarray(seed).astype(np.uint64), (np.asarray(slot) + 3).astype(np.uint64)
+        start = (seeds * _SEEDS + slots * _SLOTS) | np.uint64(1)
+        state = _mix(ids * _GOLDEN + start)
+        state = _mix(state ^ start)
     return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -52,6 +56,23 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rolled:
+    """Simulated rollouts as columns; all of shape (draws,).
+
+    Attributes:
+        bad: Whether it failed.
+        gone: Whether it ended without an outcome.
+        left: The step at which it left the factual path, n where it never did.
+        calls: Policy calls.
+    """
+
+    bad: NDArray[np.bool_]
+    gone: NDArray[np.bool_]
+    left: NDArray[np.int64]
+    calls: NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,33 +133,47 @@ class World:
 
     def played(self, draws: Sequence[Draw], noise: Noise) -> list[DrawResult]:
         """Simulate draws of prefix arms, in their order, with given noise."""
-        start = np.array([_step_of(draw) for draw in draws])
-        left = self._leaves_at(start, noise)
-        chance = np.append(self.off_path, self.v[-1])[left]
-        outcome = noise(OUTCOME) < chance
-        gone = noise(GONE) < self.missing if self.missing else np.zeros(start.size, dtype=bool)
-        calls = (self.steps - start) * (1.0 + self.spread * (2.0 * noise(LENGTH) - 1.0) if self.spread else 1.0)
+        start = np.array([_step_of(draw) for draw in draws], dtype=np.int64)
+        rolled = self.rolled(start, noise)
         return [
             DrawResult(
-                outcome=None if gone[i] else float(outcome[i]),
-                matched=bool(left[i] > start[i]) if start[i] < self.steps else None,
-                held_until=int(left[i]),
-                policy_calls=round(float(calls[i])),
+                outcome=None if gone else float(bad),
+                matched=left > step if step < self.steps else None,
+                held_until=left,
+                policy_calls=calls,
             )
-            for i in range(start.size)
+            for step, bad, gone, left, calls in zip(
+                start.tolist(),
+                rolled.bad.tolist(),
+                rolled.gone.tolist(),
+                rolled.left.tolist(),
+                rolled.calls.tolist(),
+                strict=True,
+            )
         ]
+
+    def rolled(self, start: NDArray[np.int64], noise: Noise) -> Rolled:
+        """Simulate rollouts of the arms `start`, shape (draws,), with given noise."""
+        left = self._leaves_at(start, noise)
+        chance = np.append(self.off_path, self.v[-1])[left]
+        calls = (self.steps - start).astype(np.float64)
+        if self.spread:
+            calls *= 1.0 + self.spread * (2.0 * noise(np.full(start.size, LENGTH)) - 1.0)
+        gone = noise(np.full(start.size, GONE)) < self.missing if self.missing else np.zeros(start.size, dtype=bool)
+        return Rolled(
+            bad=noise(np.full(start.size, OUTCOME)) < chance,
+            gone=gone,
+            left=left,
+            calls=np.rint(calls).astype(np.int64),
+        )
 
     def _leaves_at(self, start: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:
         """Return the step at which each rollout leaves the factual path, n where it never does."""
-        left = np.full(start.size, self.steps)
-        undecided = np.ones(start.size, dtype=bool)
-        for k in range(int(start.min(initial=self.steps)), self.steps):
-            here = undecided & (start <= k)
-            leaves = here & (noise(k) >= self.match[k]) if self.match[k] > 0 else here
-            left[leaves] = k
-            undecided &= ~leaves
-            if not undecided.any():
-                break
+        left, stays = start.copy(), np.append(self.match, 0.0)
+        going = stays[left] > 0
+        while going.any():
+            going &= noise(np.minimum(left, self.steps - 1)) < stays[left]
+            left += going
         return left
 
 

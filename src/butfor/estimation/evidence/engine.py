@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import math
 from pathlib import Path
@@ -12,38 +11,18 @@ import numpy as np
 
 from butfor import canonical
 from butfor.errors import InputError, MissingExtra, NotFound
-from butfor.estimation.cells import MOST_DENSE, Cells, unit_for
+from butfor.estimation.cells import MOST_DENSE, unit_for
 from butfor.estimation.columns import MOST_LEVELS
-from butfor.estimation.evidence.description import Evidence, Kind, Roles
 from butfor.estimation.evidence.reading import Table, read_object
+from butfor.estimation.evidence.reduced import Aggregate, not_finite, reduced, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from numpy.typing import NDArray
+    from butfor.estimation.evidence.description import Kind, Roles
 
 _TEXT = ("VARCHAR", "ENUM")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Aggregate:
-    """Evidence reduced to sums; the rows were never loaded.
-
-    Attributes:
-        evidence: The description. Its digest names the sums: the level of re-derivation is `statistics`.
-        cells: Counts and sums by stratum and arm, the same integers that the rows themselves would give.
-        levels: For each text column its texts, in the order of their codes in `cells`.
-        query: The aggregate query.
-        rows_hash: A hash of the multiset of rows, computed in the same query; it can be compared only where the same
-            version of the engine made it.
-    """
-
-    evidence: Evidence
-    cells: Cells
-    levels: Mapping[str, tuple[str, ...]]
-    query: str
-    rows_hash: str
 
 
 def read_sql(
@@ -99,24 +78,20 @@ def aggregate(source: Path | str, roles: Roles, *, kind: Kind, connection: Any =
     if len(groups) > MOST_DENSE:
         raise InputError(f"there are more than {MOST_DENSE} strata and arms", where=where, fix="use fewer covariates")
     # No transaction holds the statements together: the user may have one open, and a nested BEGIN aborts it.
-    if sum(group[-5] for group in groups) != rows:
-        raise InputError("the rows changed while they were read", where=where, fix="read a snapshot")
+    unchanged(sum(group[-5] for group in groups), rows, where)
     if any(group[-5] != group[-2] for group in groups):
-        raise _not_finite(roles.outcome, where)
-    cells, levels = _cells(groups, roles, kinds, unit, where)
-    named = {"cells": cells.to_json(), "levels": {name: list(texts) for name, texts in sorted(levels.items())}}
-    evidence = Evidence(
-        digest=canonical.digest(named),
+        raise not_finite(roles.outcome, where)
+    return reduced(
+        groups,
+        roles,
+        text={name for name, kind in kinds.items() if kind.startswith(_TEXT)},
         kind=kind,
-        roles=roles,
-        rows=rows,
-        arms={
-            _shown(arm, levels.get(roles.treatment)): int(n) for arm, n in zip(cells.arms, cells.n.sum(0), strict=True)
-        },
-        source=where,
+        unit=unit,
+        query=query,
+        rows_hash=_rows_hash(groups, rows),
+        where=where,
         note=note,
     )
-    return Aggregate(evidence=evidence, cells=cells, levels=levels, query=query, rows_hash=_rows_hash(groups, rows))
 
 
 def _connected(connection: Any) -> Any:
@@ -182,7 +157,7 @@ def _probe(engine: Any, relation: str, roles: Roles, kinds: Mapping[str, str], w
     whole = _whole(engine, relation, {name: kinds[name] for name in numeric})
     for name, (low, high) in ends.items():
         if not (math.isfinite(low) and math.isfinite(high)):
-            raise _not_finite(name, where)
+            raise not_finite(name, where)
         if name != roles.outcome and not (whole[name] and high - low < MOST_LEVELS):
             raise InputError(f"the column {name!r} is not discrete", where=where, fix="read the rows instead")
     largest = float(np.abs(ends[roles.outcome]).max())
@@ -197,10 +172,6 @@ def _whole(engine: Any, relation: str, kinds: Mapping[str, str]) -> dict[str, bo
     parts = [f"bool_and({_name(name)}::DOUBLE = round_even({_name(name)}::DOUBLE, 0))" for name in broken]
     found = _run(engine.execute, f"SELECT {', '.join(parts)} FROM {relation}").fetchone()  # noqa: S608
     return dict.fromkeys(kinds, True) | dict(zip(broken, map(bool, found), strict=True))
-
-
-def _not_finite(name: str, where: str) -> InputError:
-    return InputError(f"the column {name!r} holds NaN or infinity", where=where, fix="fill them or leave the units out")
 
 
 def _query(relation: str, roles: Roles, unit: float) -> str:
@@ -219,46 +190,3 @@ def _rows_hash(groups: list[tuple[Any, ...]], rows: int) -> str:
     version = importlib.import_module("duckdb").__version__
     named = sorted([*map(str, group[:-5]), str(group[-5]), str(group[-1])] for group in groups)
     return f"duckdb-{version}:{rows}:{canonical.digest(named)}"
-
-
-def _cells(
-    groups: list[tuple[Any, ...]], roles: Roles, kinds: Mapping[str, str], unit: float, where: str
-) -> tuple[Cells, dict[str, tuple[str, ...]]]:
-    names = (*roles.covariates, roles.treatment)
-    coded, levels = [], {}
-    for i, name in enumerate(names):
-        values = [group[i] for group in groups]
-        if kinds[name].startswith(_TEXT):
-            levels[name] = tuple(sorted(set(values)))
-            code = {text: float(place) for place, text in enumerate(levels[name])}
-            values = [code[value] for value in values]
-        coded.append(np.array(values, dtype=float))
-    arms, arm = np.unique(coded[-1], return_inverse=True)
-    if arms.size < 2:
-        raise InputError(
-            f"the treatment {roles.treatment!r} is constant", where=where, fix="give evidence in which it varies"
-        )
-    by_stratum = np.column_stack([*coded[:-1], np.zeros(len(groups))])  # the zeros serve where there are no strata
-    keys, stratum = np.unique(by_stratum, axis=0, return_inverse=True)
-
-    def placed(column: int) -> NDArray[np.int64]:
-        grid = np.zeros((keys.shape[0], arms.size), dtype=np.int64)
-        grid[stratum.ravel(), arm] = [int(group[len(names) + column]) for group in groups]
-        return grid
-
-    cells = Cells(
-        treatment=roles.treatment,
-        outcome=roles.outcome,
-        strata=roles.covariates,
-        arms=arms,
-        keys=keys[:, :-1],
-        unit=unit,
-        n=placed(0),
-        total=placed(1),
-        squares=placed(2),
-    )
-    return cells, levels
-
-
-def _shown(arm: float, texts: tuple[str, ...] | None) -> str:
-    return f"{arm:g}" if texts is None else texts[int(arm)]

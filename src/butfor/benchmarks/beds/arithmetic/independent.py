@@ -35,7 +35,7 @@ def confirms(solution: Solution, step: int, expression: str, gold: Fraction) -> 
         answer = _rounded(solution.link.rounding, values[source]) if moved else solution.answer
     except (SyntaxError, ZeroDivisionError):
         return False
-    return abs(answer - gold) <= Fraction(max(1, abs(gold))) / 10**6
+    return abs(answer - gold) <= max(Fraction(1), abs(gold)) / 10**6
 
 
 def _inputs(solution: Solution, number: int, values: list[Fraction]) -> dict[int, Fraction]:

@@ -73,8 +73,11 @@ def in_order(problem: Problem, model: str) -> Iterator[Proposal]:
     elsewhere; the smallest change first within each.
     """
     solution = _solution(problem, model)
-    proposers = (OtherSolutions(problem=problem, model=model), Edits(problem=problem, model=model))
-    ranked = []
+    proposers: tuple[OtherSolutions | Edits, ...] = (
+        OtherSolutions(problem=problem, model=model),
+        Edits(problem=problem, model=model),
+    )
+    ranked: list[tuple[bool, int, int, int, int, Proposal]] = []
     seen: set[tuple[int, str]] = set()
     for step, calculation in enumerate(solution.steps):
         known = known_at(calculation, operands_at(solution, step, problem.numbers))

@@ -38,7 +38,7 @@ def places_of(text: str) -> int:
 
 def rounding_between(value: Fraction, text: str, seen: Fraction) -> Rounding | None:
     """Find how `seen`, written as `text`, comes from a value; None where it does not."""
-    if abs(value - seen) <= _TOLERANCE * max(1, abs(value)):
+    if abs(value - seen) <= _TOLERANCE * max(Fraction(1), abs(value)):
         return Rounding()
     for kind in ("rounded", "cut off"):
         candidate = Rounding(kind=kind, places=places_of(text))

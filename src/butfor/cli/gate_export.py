@@ -1,0 +1,42 @@
+"""`butfor gate export`: one file for an auditor who does not have the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from butfor.errors import InputError, NotFound
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("export")
+@click.argument("certificate", type=_FILE)
+@click.option("--out", type=_FILE, help="the bundle (default: CERTIFICATE with .bundle in the place of its suffix)")
+@click.option("--evidence", type=_FILE, help="the evidence, where the store has not kept its rows")
+@click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="a store (default: BUTFOR_HOME)")
+def command(certificate: Path, out: Path | None, evidence: Path | None, store: Path | None) -> int:
+    """Write CERTIFICATE, its evidence, its graph and its piece of the ledger into one file.
+
+    The file holds no keys: whose signatures count, the auditor says (butfor verify CERTIFICATE --bundle FILE --trust
+    KEYS). The rows of the evidence are in it as they are.
+    """
+    from butfor.gate.verify.gathering import bundle_of
+    from butfor.store.location import home
+
+    path = out or certificate.with_suffix(".bundle")
+    try:
+        data = certificate.read_bytes()
+    except OSError as error:
+        raise NotFound(f"it cannot be read ({error.strerror})", where=str(certificate), fix="check the path") from None
+    bundle = bundle_of(data, home=store or home(), evidence=evidence)
+    written = bundle.to_bytes()
+    try:
+        path.write_bytes(written)
+    except OSError as error:
+        raise InputError(f"the bundle cannot be written ({error.strerror})", where=str(path)) from None
+    click.echo(f"{path}: {len(written):,} bytes")
+    for words in bundle.missing:
+        click.echo(f"  not in it: {words}")
+    return 0

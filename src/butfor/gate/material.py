@@ -1,0 +1,121 @@
+"""What decisions about an entry rest on, read again where it changed: its committed graph, its evidence, its trust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from butfor.errors import InputError
+from butfor.gate.commitments import NotCommitted, committed
+from butfor.gate.evidence import load, stamp_of
+from butfor.gate.kept import keep
+from butfor.gate.trust import TrustFile
+from butfor.graphs import read_file
+from butfor.store.location import home
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+    from datetime import datetime
+
+    from butfor.gate.commitment import Commitment
+    from butfor.gate.evidence import Loaded
+    from butfor.gate.policy.entry import Ready
+    from butfor.gate.policy.model import Policy
+    from butfor.gate.warm import Warm
+
+
+class Material:
+    """Graphs, evidence and trust of a policy, kept in memory and read again when a file changes.
+
+    Args:
+        policy: The policy.
+        directory: The policy's, from which file names count.
+        warm: Where what was read is kept.
+        home: The run store.
+    """
+
+    def __init__(self, policy: Policy, directory: Path, warm: Warm, home: Path | None) -> None:
+        self._directory = directory
+        self._graphs = directory / policy.graphs
+        self._trust = directory / policy.trust
+        self._warm = warm
+        self._home = home
+
+    def trust(self) -> TrustFile:
+        """Return the trust file.
+
+        Raises:
+            NotFound: There is none.
+            InputError: It cannot be read.
+        """
+        return self._warm.remember(("trust", _stamp(self._trust)), lambda: TrustFile.read(self._trust))
+
+    def commitment(self, ready: Ready, at: datetime) -> Commitment | NotCommitted:
+        """Return the version of an entry's graph that may be used now.
+
+        Raises:
+            NotFound: There is no trust file, or no graph file where the entry names one.
+        """
+        trust, file = self.trust(), self._directory / ready.entry.graph
+        is_file = file.is_file()
+        name = file.name.partition(".")[0] if is_file else ready.entry.graph
+        stamps = (_stamp(self._trust), _stamp(self._graphs / name))
+        found = self._warm.remember(
+            ("commitment", name, stamps), lambda: committed(self._graphs, name, at=at, trust=trust)
+        )
+        if isinstance(found, NotCommitted):
+            # Why it may not be used can change with time alone.
+            found = committed(self._graphs, name, at=at, trust=trust)
+        if isinstance(found, NotCommitted):
+            return found
+        if found.is_expired(at):
+            words = f"version {found.version} of the graph {name!r} expired at {found.expires_at}"
+            return NotCommitted(reason="expired", sentence=words)
+        if is_file:
+            drawn = self._warm.remember(("graph", str(file), _stamp(file)), lambda: read_file(file))
+            if drawn.digest != found.graph.digest:
+                words = f"{ready.entry.graph} is not the committed version {found.version} of {name!r}: commit it"
+                return NotCommitted(reason="uncommitted", sentence=words)
+        return found
+
+    def evidence(self, ready: Ready, commitment: Commitment, at: datetime) -> Loaded:
+        """Return an entry's evidence.
+
+        Raises:
+            InputError: It cannot be read, or not as the entry says.
+        """
+        stamp = stamp_of(ready.entry, self._directory)
+        key = ("evidence", ready.digest, commitment.graph.digest, stamp)
+        return self._warm.remember(
+            key, lambda: self.keep(load(ready.entry, self._directory, commitment.graph, now=at, home=self._home))
+        )
+
+    def keep(self, loaded: Loaded) -> Loaded:
+        """Keep rows beside the ledger, so that a certificate can be derived again after their file has changed.
+
+        Raises:
+            InputError: They cannot be written.
+        """
+        if loaded.rows is not None:
+            keep(self._home or home(), loaded.sample.digest, loaded.rows)
+        return loaded
+
+
+def _stamp(path: Path) -> Hashable:
+    """Return when a file or folder was last changed; a folder changes when a version or an approval is added."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def directory_of(path: Path) -> Path:
+    """Return the folder from which a policy's file names count.
+
+    Raises:
+        InputError: The path is a folder.
+    """
+    if path.is_dir():
+        raise InputError("this is a folder, not a policy", where=str(path), fix="name the policy file in it")
+    return Path(path).resolve().parent

@@ -1,0 +1,112 @@
+"""Checks of what the verdict stands on: policy entry, call, graph, commitment, proof."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from butfor.errors import ButforError
+from butfor.gate.action import Action
+from butfor.gate.body import RANDOMISED_SCHEMA
+from butfor.gate.commitment import Commitment, NotCommitted, graph_of
+from butfor.gate.verify.checks import failed, ok, unknown
+from butfor.gate.verify.inputs import answer_of, entry_of, query_of, rules_in
+from butfor.gate.worst_case import WORST_CASE_SCHEMA
+from butfor.identification import Hedge, Query, check, in_words
+
+if TYPE_CHECKING:
+    from butfor.gate.verify.case import Case
+    from butfor.gate.verify.checks import Check
+
+
+def check_policy(case: Case) -> Check:
+    """Derive the policy's digest again from the policy file, where it is at hand."""
+    stated, policy = case.body["policy"], case.given.policy
+    if policy is None:
+        return unknown("policy", "the certificate holds the entry only: give --policy FILE for the whole policy")
+    from butfor.gate.policy.entry import policy_digest
+
+    if policy_digest(policy) != stated["digest"]:
+        return failed("policy", "the policy file has another digest", "$.policy.digest")
+    entry = policy.tools.get(stated["name"])
+    if entry is not None and entry.model_dump(mode="json") != entry_of(case.body).model_dump(mode="json"):
+        return failed("policy", f"the policy has another entry {stated['name']!r}", "$.policy.entry")
+    return ok("policy", f"entry {stated['name']!r} of {stated['digest']}")
+
+
+def check_call(case: Case) -> Check:
+    """Derive the call's digest again from the call, where it is at hand."""
+    stated = case.body["action"]
+    if stated["call"] is None:
+        return ok("call", "the call could not be named, and was refused")
+    if case.given.call is None:
+        return unknown("call", "the certificate holds the call's digest only: give --call FILE to derive it")
+    action = Action.read(case.given.call)
+    if action.digest != stated["call"]:
+        return failed("call", f"the call that was given has the digest {action.digest}", "$.action.call")
+    if action.tool != stated["tool"]:
+        return failed("call", f"the call is of the tool {action.tool!r}", "$.action.tool")
+    return ok("call", f"{action.tool} {stated['call']}")
+
+
+def check_graph(case: Case) -> Check:
+    """Derive the graph's digest again."""
+    stated = case.body["graph"]
+    if stated is None:
+        return ok("graph", "the call was refused before any graph was looked at")
+    try:
+        graph = graph_of(stated["document"], "$.graph.document")
+    except ButforError as error:
+        return failed("graph", str(error), "$.graph.document")
+    if graph.digest != stated["digest"]:
+        return failed("graph", f"the graph in the file has the digest {graph.digest}", "$.graph")
+    return ok("graph", graph.digest)
+
+
+def check_commitment(case: Case) -> Check:
+    """Ask whose approval the graph has, whether it had expired, and whether it admits the kind of evidence."""
+    stated = case.body["graph"]
+    if stated is None:
+        return ok("commitment", "the call was refused before any graph was looked at")
+    if stated["commitment"] is None:
+        return failed("commitment", "nobody committed this graph", "$.graph.commitment")
+    if case.given.trust is None:
+        return unknown("commitment", "no trust file says whose approval counts")
+    graph = graph_of(stated["document"])
+    found = Commitment.from_json(stated["commitment"], graph, "$.graph.commitment")
+    approver = found.approver(case.given.trust)
+    if isinstance(approver, NotCommitted):
+        return failed("commitment", approver.sentence, "$.graph.commitment.approvals")
+    if found.is_expired(case.at):
+        return failed("commitment", f"it expired at {found.expires_at}", "$.graph.commitment")
+    kind, query = case.body["provenance"].get("kind"), query_of(case.body)
+    if kind is not None:
+        refusal = found.admits(kind, treatment=query.treatments[0], outcome=query.outcomes[0])
+        if refusal is not None:
+            return failed("commitment", refusal.sentence, "$.graph.commitment")
+    return ok(
+        "commitment", f"{found.name} version {found.version}, approved by {approver.key.id} ({approver.key.name})"
+    )
+
+
+def check_proof(case: Case) -> Check:
+    """Run the independent checker on the proof or the hedge; it knows m-separation and nothing of the search."""
+    body = case.body
+    if body["graph"] is None:
+        return ok("proof", "the call was refused before anything was asked of a graph")
+    graph, query, entry = graph_of(body["graph"]["document"]), query_of(body), entry_of(body)
+    asked = Query.effect(entry.treatment.name, entry.outcome.name, within=entry.strata, measured=query.measured)
+    if query != asked:
+        return failed("proof", "the query is not what the policy entry asks", "$.graph.query")
+    schema = None if body["proof"] is None else body["proof"].get("schema")
+    if schema == RANDOMISED_SCHEMA:
+        if body["provenance"].get("kind") != "randomised":
+            return failed("proof", "it stands on random assignment, and the evidence is not randomised", "$.proof")
+        return ok("proof", "the treatment was assigned at random, as the evidence says of itself")
+    claim = answer_of(body, graph, query, rules_in(body))
+    assert isinstance(claim, Hedge) or hasattr(claim, "argument")
+    found = check(graph, query, claim)  # type: ignore[arg-type]
+    field = "$.hedge" if body["hedge"] is not None else "$.proof"
+    if not found.ok:
+        return failed("proof", f"the checker refuses it: {found.reason}", field)
+    words = in_words(graph, claim)  # type: ignore[arg-type]
+    return ok("proof", f"a worst-case bound; {words}" if schema == WORST_CASE_SCHEMA else words)
