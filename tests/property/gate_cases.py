@@ -140,7 +140,7 @@ def _value(rng: Random, columns: Columns, name: str) -> float | str:
 
 
 def _sample(rng: Random, columns: Columns, levels: dict[str, tuple[str, ...]]) -> Sample:
-    kind = rng.choice(KINDS) if rng.random() < 0.3 else "observational"
+    kind: Any = rng.choice(KINDS) if rng.random() < 0.3 else "observational"
     age = rng.choice((None, 0.0, 10.0, math.nan, -1.0))
     if rng.random() < 0.25:
         cells = Cells.of(columns, [name for name in columns.covariates if name in columns.discrete])
