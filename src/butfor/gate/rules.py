@@ -184,3 +184,9 @@ class Rules:
     def may_try(self) -> bool:
         """Whether EXPERIMENT is open: reversible, cheap and allowed."""
         return self.trial is not None and self.reversible and self.cheap
+
+
+def differences_table() -> str:
+    """Return what differs between the presets as Markdown, as docs/gate.md has it."""
+    rows = [f"| {subject} | {paper} | {ours} |" for subject, paper, ours in DIFFERENCES]
+    return "\n".join(["| subject | paper settings | our defaults |", "|---|---|---|", *rows])
