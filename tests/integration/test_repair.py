@@ -255,14 +255,14 @@ def test_hypotheses_are_counted_across_calls():
 
 def test_a_budget_leaves_an_answer_that_the_next_call_goes_on_from():
     store, run_id = failed(check=True)
-    question = Question(budget=Budget(rollouts=20))
+    question = Question(budget=Budget(rollouts=10))
     first = repair_run(run_id, store=store, ask=ONLY_GIVEN, question=question, proposers=given(REWRITTEN))
     assert first.repairs == ()
     assert first.stopped is not None
     assert "budget" in first.sentence
     second = repair_run(run_id, store=store, ask=ONLY_GIVEN, proposers=given(REWRITTEN))
     assert second.repairs
-    assert second.bill.found >= 20
+    assert second.bill.found >= 10
 
 
 def test_the_models_calls_count_against_the_budget():

@@ -131,7 +131,7 @@ def test_a_program_cannot_get_its_rights_back(sandbox):
             "assert libc.sethostname(b'x', 1) == -1",
             "import resource as r\ntry: r.setrlimit(r.RLIMIT_NPROC, (1000, 1000))\nexcept ValueError: refused = 1",
             "assert refused",
-            "import os\nassert set(os.environ) <= {'LC_CTYPE'}",
+            "import os\nassert set(os.environ) <= {'LC_CTYPE', 'PYTHONHASHSEED'}",
             "assert not os.path.exists('/proc/1')",
         ],
     )
@@ -141,6 +141,13 @@ def test_a_program_cannot_get_its_rights_back(sandbox):
         "    assert libc.mount(b'none', b'/', None, 0x1020 , None) == -1\n"
     )
     assert sandbox.run(nested, ["try: open('/x', 'w')\nexcept OSError: pass\nelse: assert False"]).passed
+
+
+def test_the_order_of_a_set_is_the_same_in_every_sandbox(sandbox):
+    program = "order = ''.join({chr(97 + i) for i in range(20)})"
+    with Sandbox(limits=Limits(seconds=1.5)) as other:
+        first = other.run(program, ["assert False, order"]).results
+        assert sandbox.run(program, ["assert False, order"]).results == first
 
 
 def test_a_flood_of_output_is_stopped(sandbox):

@@ -7,7 +7,7 @@ import pytest
 from butfor import do
 from butfor.errors import InputError
 from butfor.outcomes import score_of
-from butfor.replay import faults, load_journal, reading, record_run, untouched_differences, wrap_agent
+from butfor.replay import faults, load_journal, reading, record_run, untouched_differences, wrap_agent, writing
 from butfor.store import MemoryStore
 from tests.agents import streaming
 from tests.agents.recording import recorded, rollouts_of, run
@@ -106,7 +106,7 @@ def test_streams_are_read_like_whole_answers():
     ]
     assert reading.read(chunks).text == "hello"
     assert reading.read(["he", "llo"]).text == "hello"
-    forced = reading.write_action(chunks, {"tool": "t", "arguments": {"a": 1}})
+    forced = writing.write_action(chunks, {"tool": "t", "arguments": {"a": 1}})
     assert [(call.name, call.arguments) for call in reading.read(forced).calls] == [("t", {"a": 1})]
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -56,7 +57,9 @@ def extent(evidence: str) -> Extent:
 
 @given(st.lists(st.tuples(questions, rules()), max_size=25))
 def test_no_epoch_ever_grants_more_than_alpha(asked):
-    ledger, granted, stored = open_ledger(), {}, {}
+    ledger = open_ledger()
+    granted: dict[Any, Any] = {}
+    stored: dict[Any, Any] = {}
     for number, ((hypothesis, agent, evidence, decides, renews), said) in enumerate(asked):
         if renews:
             begin_epoch(ledger, family=FAMILY, evidence=evidence, extent=extent(evidence), reason="new rows", by="ada")

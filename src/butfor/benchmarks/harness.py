@@ -82,6 +82,8 @@ BENCHMARKS: dict[str, str] = {
     "tau": "butfor.benchmarks.tau:run",
     "arithmetic": "butfor.benchmarks.beds.arithmetic.bench:run",
     "arithmetic:mistakes": "butfor.benchmarks.beds.bigbench.bench:run",
+    "code": "butfor.benchmarks.beds.code.bench:run",
+    "retrieval": "butfor.benchmarks.beds.retrieval.bench:run",
     "tables": "butfor.benchmarks.tables:run",
     "decisions": "butfor.benchmarks.decisions.bench:run",
     "redteam": "butfor.benchmarks.redteam.bench:run",

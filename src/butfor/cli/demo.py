@@ -49,5 +49,6 @@ def command(seed: int, draws: int, out: Path, as_json: bool) -> int:
         return 0
     print_terminal(story.data, console)
     console.print(f"report: {story.report}")
+    console.print(f"next: butfor repair {story.run_id}")
     console.print(f"next: butfor replay {story.run_id} --do 'resample(1)' -n 40")
     return 0

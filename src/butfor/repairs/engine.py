@@ -92,14 +92,18 @@ class EngineExecutor:
 
     def _job(self, trial: Trial) -> Job:
         if trial.action is None:
-            arm = f"null:{trial.step}"
-            return Job(intervention=do.resample(trial.step), arm=arm, ordinal=trial.draw)
+            return Job(intervention=do.resample(trial.step), arm=null_arm(trial.step), ordinal=trial.draw)
         intervention = self._intervention(trial)
         return Job(intervention=intervention, arm=f"{self._purpose}:{intervention}", ordinal=trial.draw)
 
     @staticmethod
     def _intervention(trial: Trial) -> Intervention:
         return do.action(trial.step, trial.action)
+
+
+def null_arm(step: int) -> str:
+    """Name the arm in which a step is decided again to be compared with: no other purpose draws from it."""
+    return f"null:{step}"
 
 
 def crossings_of(journal: str, rollout_id: str) -> list[Crossing]:

@@ -10,15 +10,16 @@ from butfor.repairs.edits import key_of
 from butfor.replay import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from butfor.canonical import Json
     from butfor.replay import Meter
     from butfor.store import ResultRecord, Storage
 
 HYPOTHESIS = "repair-hypothesis"
+GENERATION = "repair-generation"
 QUESTION = "repair-question"
-BOOKKEEPING = frozenset({HYPOTHESIS, QUESTION})
+BOOKKEEPING = frozenset({HYPOTHESIS, GENERATION, QUESTION})
 """Kinds of stored results that are no answers."""
 
 
@@ -75,6 +76,26 @@ class Ledger:
             else:
                 self._numbers[place] = number
         return self._numbers[place]
+
+    def null_from(self, step: int, actions: Sequence[Json], *, seen: int) -> int:
+        """Return where the null draws of a list of candidates begin: as committed when the list was fixed, else now.
+
+        Args:
+            step: k.
+            actions: The candidates.
+            seen: How many null draws of the step were seen by now.
+        """
+        keys = sorted(key_of(action) for action in actions)
+        name = f"{self._prefix}:list:{canonical.digest([step, keys, self._fingerprint])[7:31]}"
+        try:
+            self._store.save_result(
+                name, self._run_id, GENERATION, "{}", canonical.canonical({"step": step, "null_from": seen})
+            )
+        except NotFound:
+            raise
+        except InputError:  # it was fixed before
+            return int(canonical.decode(self._store.load_result(name).body)["null_from"])
+        return seen
 
 
 class StoredAnswers:

@@ -19,7 +19,7 @@ from butfor.attribution.sampling import Proposal as ProposalArm
 from butfor.errors import BudgetStop, InputError, NotFound, TransportFault
 from butfor.repairs.ask import RepairAsk
 from butfor.repairs.candidates import Candidate, Sifter
-from butfor.repairs.engine import EngineExecutor
+from butfor.repairs.engine import EngineExecutor, null_arm
 from butfor.repairs.failure import failure_of
 from butfor.repairs.ledger import Ledger, StoredAnswers
 from butfor.repairs.locate import Located, find_blame, find_responsible, stored_blame
@@ -152,10 +152,12 @@ class _Work:
     def _repair_step(self, step: int) -> None:
         candidates = self.sifter.sift(self._proposed(step))
         ranked = self.sifter.screen(candidates, self.executors["screen"], draws=self.ask.screening)
+        actions = [each.proposal.action for each in ranked]
+        start = self.ledger.null_from(step, actions, seen=self._null_seen(step))
         for candidate in ranked:
             if len(self.repairs) >= self.ask.wanted or self._is_stopped():
                 return
-            verdict = self._validate(step, candidate.proposal.action)
+            verdict = self._validate(step, candidate.proposal.action, start)
             self.sifter.funnel["tested"] += 1
             self.tried.append(Tried(proposal=candidate.proposal, verdict=verdict, distance=candidate.edit.distance))
             if verdict.accepted:
@@ -171,9 +173,18 @@ class _Work:
                 self.stopped = self.stopped or str(stop)
         return found
 
-    def _validate(self, step: int, action: Json) -> Verdict:
+    def _validate(self, step: int, action: Json, null_from: int) -> Verdict:
         number = self.ledger.number(step, action)
-        return self.test.test(step, action, self.executors["validate"], number=number)
+        return self.test.test(step, action, self.executors["validate"], number=number, null_from=null_from)
+
+    def _validate_smaller(self, step: int, action: Json) -> Verdict:
+        """Test what was found in view of the null draws so far: it begins after them."""
+        return self._validate(step, action, self.ledger.null_from(step, [action], seen=self._null_seen(step)))
+
+    def _null_seen(self, step: int) -> int:
+        rollouts = self.case.rollouts
+        stored = rollouts.store.load_rollouts(rollouts.run_id, rollouts.fingerprint, null_arm(step))
+        return max(len(stored), self.test.null_seen(step))
 
     def _accept(self, candidate: Candidate, verdict: Verdict) -> None:
         step, action = candidate.proposal.step, candidate.proposal.action
@@ -187,7 +198,9 @@ class _Work:
             verdict=verdict,
             edit=candidate.edit,
         )
-        shrinker = Shrinker(executor=self.executors["shrink"], validate=self._validate, calls=self.ask.shrink_calls)
+        shrinker = Shrinker(
+            executor=self.executors["shrink"], validate=self._validate_smaller, calls=self.ask.shrink_calls
+        )
         smallest = shrinker.shrink(repair)
         self.sifter.funnel["shrunk"] += smallest.shrunk_from is not None
         self.repairs.append(smallest)

@@ -23,10 +23,10 @@ class Verdict:
         lift: Their difference.
         hypothesis: j, from 1.
         alpha: Allowed probability of any false acceptance, over all hypotheses of the failure.
-        level: Of this hypothesis, 6α/(π²j²); the three intervals hold together at it.
+        level: Of this hypothesis, 6α/(π²j²): each side of each interval errs with at most this probability.
         target: What P(success) had to reach.
         draws: Of the candidate.
-        null_draws: Of the null arm, which all candidates of a step share.
+        null_draws: Of the null arm.
         deterministic: Whether the candidate's tail is proven to come out the same every time.
         stopped: Whether the budget ended the test.
     """
@@ -55,7 +55,7 @@ class Verdict:
         arms = f"success {_said(self.success)} against {_said(self.null)} when the step is merely decided again"
         match self.decision:
             case "accepted":
-                return f"Accepted: {arms}."
+                return f"Accepted: {arms}; lift {_said(self.lift)}."
             case "rejected":
                 return f"Rejected: {arms}; {self._why_rejected()}."
             case _:

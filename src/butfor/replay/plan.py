@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.replay import codecs, do, reading
+from butfor.replay import codecs, do, writing
 from butfor.replay.session import Served
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _check_policy(policy: Json) -> None:
 
 def _forced_action(step: Crossing, operation: do.Action) -> Served:
     recorded = canonical.decode(step.response) if step.response else None
-    return _in_place_of(step, operation, reading.write_action(recorded, operation.action.get()))
+    return _in_place_of(step, operation, writing.write_action(recorded, operation.action.get()))
 
 
 def _in_place_of(crossing: Crossing, operation: do.Operation, value: Json) -> Served:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.errors import InputError
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -76,95 +75,17 @@ def read(response: Json) -> Reading:
     return Reading(known=False, opaque=response)
 
 
-def write_action(recorded: Json, action: Json) -> Json:
-    """Write an action in the format of the recorded answer.
-
-    Args:
-        recorded: The recorded answer.
-        action: Text, ``{"tool", "arguments"}``, a list of those, or a whole answer, which is kept as it is.
-
-    Raises:
-        InputError: The recorded format is not one in which a short action can be written.
-    """
-    short = action if isinstance(action, list) else [action]
-    if isinstance(recorded, str) and isinstance(action, str):
-        return action
-    if isinstance(recorded, list) and isinstance(action, list) and not any(_is_tool(part) for part in action):
-        return action  # the chunks of a whole stream
-    if not short or not all(isinstance(part, str) or _is_tool(part) for part in short):
-        return action
-    text = "\n".join(part for part in short if isinstance(part, str)) or None
-    calls = [part for part in short if not isinstance(part, str)]
-    if isinstance(recorded, dict) and "status" in recorded and isinstance(recorded.get("body"), dict):
-        return recorded | {"status": 200, "body": write_action(recorded["body"], action)}
-    if isinstance(recorded, dict) and "status" in recorded and (whole := _whole_of(recorded.get("events"))):
-        # The transport sends a whole answer as a stream where a stream is asked for.
-        return {"status": 200, "body": write_action(whole, action)}
-    if isinstance(recorded, dict) and isinstance(recorded.get("choices"), list) and recorded["choices"]:
-        choice = recorded["choices"][0] | {
-            "message": _message(text, calls),
-            "finish_reason": "tool_calls" if calls else "stop",
-        }
-        return recorded | {"choices": [choice]}
-    if isinstance(recorded, dict) and (recorded.get("role") == "assistant" or "tool_calls" in recorded):
-        return _message(text, calls)
-    stream = _write_stream(recorded, text, calls) if isinstance(recorded, list) else None
-    if stream is not None:
-        return stream
-    raise InputError(
-        "the recorded answer is in a format of the agent's own, so the action must be a whole answer in that format"
-    )
-
-
-def _whole_of(events: Json) -> Json:
-    """Join a streamed chat completion; None where the events are something else."""
-    chunks = [event for event in events or () if isinstance(event, dict)]
-    if not chunks or not isinstance(chunks[0].get("choices"), list):
-        return None
-    return chunks[0] | {"object": "chat.completion"} | _merge_chunks(chunks)
-
-
-def _is_tool(part: Json) -> bool:
-    return isinstance(part, dict) and set(part) <= {"tool", "arguments"} and isinstance(part.get("tool"), str)
-
-
-def _message(text: str | None, calls: list[Json]) -> Json:
-    message: dict[str, Json] = {"role": "assistant", "content": text}
-    if calls:
-        message["tool_calls"] = [
-            {
-                "id": f"call_do_{i}",
-                "type": "function",
-                "function": {"name": call["tool"], "arguments": json.dumps(call.get("arguments", {}))},
-            }
-            for i, call in enumerate(calls)
-        ]
-    return message
-
-
-def _is_chunk(part: Json) -> bool:
+def is_chunk(part: Json) -> bool:
+    """Say whether a part is a chunk of a streamed chat completion."""
     return isinstance(part, dict) and isinstance(part.get("choices"), list)
 
 
 def _of_stream(chunks: list[Json]) -> Reading:
     if all(isinstance(chunk, str) for chunk in chunks):
         return Reading(text="".join(chunks))
-    if all(_is_chunk(chunk) for chunk in chunks):
-        return _of_chat(_merge_chunks(chunks))
+    if all(is_chunk(chunk) for chunk in chunks):
+        return _of_chat(merge_chunks(chunks))
     return Reading(known=False, opaque=chunks)
-
-
-def _write_stream(recorded: list[Json], text: str | None, calls: list[Json]) -> list[Json] | None:
-    """Write an action as the only chunk of a stream; None where the chunks are of the agent's own format."""
-    if recorded and _is_chunk(recorded[0]):
-        delta = _message(text, calls)
-        for i, call in enumerate(delta.get("tool_calls") or ()):
-            call["index"] = i
-        choice = {"index": 0, "delta": delta, "finish_reason": "tool_calls" if calls else "stop"}
-        return [recorded[0] | {"choices": [choice]}]
-    if not calls and all(isinstance(chunk, str) for chunk in recorded):
-        return [text]
-    return None
 
 
 def _of_http(response: dict[str, Any]) -> Reading:
@@ -172,7 +93,7 @@ def _of_http(response: dict[str, Any]) -> Reading:
         return read(response["body"])
     chunks = [event for event in response["events"] if isinstance(event, dict)]
     if chunks and isinstance(chunks[0].get("choices"), list):
-        return _of_chat(_merge_chunks(chunks))
+        return _of_chat(merge_chunks(chunks))
     done = [event["response"] for event in chunks if event.get("type") == "response.completed" and "response" in event]
     return read(done[0]) if done else Reading(known=False, opaque=response["events"])
 
@@ -244,7 +165,7 @@ def _of_anthropic(response: dict[str, Any]) -> Reading:
     )
 
 
-def _merge_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+def merge_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
     """Join the deltas of a streamed chat completion into one message."""
     content: list[str] = []
     calls: dict[int, dict[str, Any]] = {}

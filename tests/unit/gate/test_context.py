@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import sqlite3
 import sys
 import threading
@@ -215,4 +216,7 @@ def test_the_first_that_cannot_be_read_ends_it():
     found = read_context(sources, {}, lambda: NOW)
     assert isinstance(found, Unread)
     assert "'b'" in found.sentence
-    assert isinstance(read_context({"a": given(1)}, {}, lambda: NOW), dict)
+    readings = read_context({"a": given(1)}, {}, lambda: NOW)
+    assert not isinstance(readings, Unread)
+    assert set(readings) == {"a"}
+    json.dumps([each.value for each in readings.values()])

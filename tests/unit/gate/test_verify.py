@@ -293,6 +293,8 @@ def _set(path, value):
         ("graph.query.outcomes", ["Z"], "proof"),
         ("action.call", digest_text("another call"), "call"),
         ("action.tool", "delete", "call"),
+        ("graph", None, "estimate"),
+        ("estimate", None, "estimate"),
     ],
 )
 def test_what_the_gates_own_key_signed_is_derived_again_all_the_same(path, value, check, place):
@@ -316,6 +318,13 @@ def test_a_refusal_cannot_be_turned_into_execute(place):
     made = make_refused(place)
     report = verify(forged(made, _set("decision.verdict", "EXECUTE")), given(made))
     assert "verdict" in failures(report)
+
+
+def test_a_refusal_without_evidence_has_no_numbers(place):
+    made = make_refused(place)
+    for path, value in (("estimate", {}), ("risk", make(place=place).body["risk"]), ("proof", {"kind": "none"})):
+        report = verify(forged(made, _set(path, value)), given(made, call=None))
+        assert {"estimate", "schema"} & set(failures(report)), path
 
 
 def test_changed_statistics_have_another_digest(place):

@@ -26,6 +26,8 @@ _START = (
     "import sys, json; sys.path.insert(0, sys.argv[1]); from cell.serve import main; main(*json.loads(sys.argv[2]))"
 )
 _GRACE = 5.0
+# Nothing of the host's environment; fixed hashes, so that the order of a set is the same in every run.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 _FIX = "run on Linux 5.14 or newer where a process may make namespaces (in a container: with CAP_SYS_ADMIN)"
 
 
@@ -96,9 +98,9 @@ class Sandbox:
             raise SandboxRefused(f"programs cannot be contained on {sys.platform}", fix=_FIX)
         self._root = Path(tempfile.mkdtemp(prefix="butfor-sandbox-"))
         arguments = json.dumps([str(self._root), self._visible, self._limits_inside()])
-        command = [sys.executable, "-I", "-S", "-c", _START, str(Path(__file__).parent), arguments]
+        command = [sys.executable, "-P", "-s", "-S", "-c", _START, str(Path(__file__).parent), arguments]
         self._process = subprocess.Popen(  # noqa: S603  our own interpreter on our own module
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_ENVIRONMENT
         )
         answer = self._read(seconds=30)
         if answer != {"ready": True}:

@@ -133,11 +133,12 @@ def _shrunk(
 
 
 def smaller(factual: str, action: str) -> list[str]:
-    """Return every expression that has some, but not all, of the changes."""
+    """Return every expression that has some, but not all, of the changes; one that differs in space alone has all."""
     change = Change(factual, action)
     places = range(len(change.hunks))
     subsets = chain.from_iterable(combinations(places, size) for size in range(1, len(change.hunks)))
-    return [change.apply(kept) for kept in subsets]
+    parts = [change.apply(kept) for kept in subsets]
+    return [part for part in parts if part.replace(" ", "") != action.replace(" ", "")]
 
 
 def _published(solution: Solution, proposals: list[Proposal], executor: Rerun) -> float | None:
