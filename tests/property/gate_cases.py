@@ -63,7 +63,7 @@ def _graph(rng: Random) -> tuple[Graph, tuple[str, ...]]:
 def _data(rng: Random, graph: Graph) -> tuple[Columns, dict[str, tuple[str, ...]]]:
     """Draw evidence; most of it is ordinary, and each way to be degenerate comes up."""
     numpy = np.random.default_rng(rng.getrandbits(63))
-    n = rng.choice((1, 2, 3, 7, 25, 60, 120, 250, 600))
+    n = rng.choice((1, 3, 25, 60, 120, 250, 250, 600, 600, 600))
     table: dict[str, Any] = {}
     for name in graph.names:
         if name not in ("t", "y") and rng.random() < 0.97:
@@ -150,24 +150,26 @@ def _sample(rng: Random, columns: Columns, levels: dict[str, tuple[str, ...]]) -
 
 def _rules(rng: Random, columns: Columns) -> Rules:
     low, high = float(columns.y.min()), float(columns.y.max())
-    ranges = (None, (0.0, 1.0), (low, high) if low < high else None, (low - 1.0, high + 1.0), (0.0, 0.5))
+    wide = (low - 1.0, high + 1.0)
+    ranges = (None, None, (low, high) if low < high else None, wide, wide, (0.0, 1.0), (0.0, 0.5))
     declared = rng.choice(ranges)
+    to: Any = rng.choice((*[1.0] * 20, 0.0, 2.0, "x"))
     trial = Trial(arms=(0.0, 1.0), most_units=100, effect=0.1) if rng.random() < 0.4 else None
     return Rules(
-        to=rng.choice((1.0, 1.0, 1.0, 0.0, 2.0, "x")),
-        against=rng.choice((0.0, 0.0, 0.0, 3.0)),
+        to=to,
+        against=rng.choice((*[0.0] * 20, 3.0)),
         bound_on=rng.choice(("contrast", "contrast", "level")),
         tau_u=_number(rng, (-1.0, -0.2, 0.0, 0.0, 0.1, 0.5)),
-        tau_c=_number(rng, (0.5, 0.5, 0.0)),
-        tau_r=rng.choice((None, 0.2, 0.6, 1.0, math.nan, 1e9)),
+        tau_c=_number(rng, (0.5, 0.5, 0.5, 0.0)),
+        tau_r=rng.choice((None, 0.2, 0.6, 0.6, 0.8, 1.0, 1.0, 1.0, math.nan, 1e9)),
         alpha=_number(rng, (0.05, 0.05, 0.3)),
-        harm_line=rng.choice((None, 0.5, 0.0, math.nan)),
+        harm_line=rng.choice((None, 0.5, 0.5, 0.0, math.nan)),
         outcome_range=declared,
-        two_valued=rng.random() < 0.3 and declared is not None,
-        cost=_number(rng, (0.0, 0.1, 0.4, 0.9)),
+        two_valued=rng.random() < 0.1 and declared is not None,
+        cost=_number(rng, (0.0, 0.0, 0.1, 0.1, 0.4, 0.9)),
         reversible=rng.random() < 0.5,
         trial=trial,
-        max_age=rng.choice((None, None, None, 5.0, math.nan)),
+        max_age=rng.choice((*[None] * 20, 5.0, math.nan)),
         instrument=rng.choice((None, None, ("a", "monotonicity"), ("b", "linear_effect"))),
         demands=_demands(rng),
         preset=rng.choice((DEFAULT, DEFAULT, PAPER)),
@@ -190,8 +192,8 @@ def _number(rng: Random, ordinary: tuple[float, ...]) -> float:
 
 
 def _alpha(rng: Random) -> float | None:
-    if rng.random() < 0.1:
-        return rng.choice((0.001, 1e-9, 0.0, 0.5, -1.0, math.nan))
+    if rng.random() < 0.06:
+        return rng.choice((0.001, 0.02, 1e-9, 0.0, 0.5, -1.0, math.nan))
     return None
 
 

@@ -177,10 +177,10 @@ def _get(address: str, timeout: float) -> bytes:
     connection = kind(parts.netloc, timeout=timeout)
     try:
         connection.request("GET", urlunsplit(("", "", parts.path or "/", parts.query, "")))
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise InputError(f"the server answered {answer.status}", where=address, fix="check the address")
-        return answer.read(MOST_TEXT + 1)
+        with connection.getresponse() as answer:
+            if answer.status != 200:
+                raise InputError(f"the server answered {answer.status}", where=address, fix="check the address")
+            return answer.read(MOST_TEXT + 1)
     except (OSError, http.client.HTTPException) as error:
         raise InputError(f"the server cannot be asked ({error})", where=address, fix="check the address") from None
     finally:

@@ -75,12 +75,13 @@ def strength_of(inputs: Inputs, columns: Columns) -> Strength | None:
     answer, rules = inputs.answer, inputs.rules
     if not (isinstance(answer, Proof) and isinstance(answer.argument, Adjustment)) or rules.bound_on != "contrast":
         return None
-    found = _within(inputs, columns)
-    if found is None or found.n < 3:
-        return None
     names = answer.argument.adjust_for
     try:
         with overflow_refused():
+            found = _within(inputs, columns)
+            if found is None or found.n < 3:
+                return None
+            found.require(names)
             share, share_words = _share(inputs, found, names)
             factor, factor_words = _factor(inputs, found, names)
     except ButforError:
@@ -89,6 +90,7 @@ def strength_of(inputs: Inputs, columns: Columns) -> Strength | None:
 
 
 def _within(inputs: Inputs, columns: Columns) -> Columns | None:
+    columns.require(inputs.query.given)
     for name in inputs.query.given:
         code = code_of(inputs.sample, name, inputs.within[name])
         columns = columns.where(columns.table[name] == (np.nan if code is None else code))
