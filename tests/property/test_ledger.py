@@ -56,7 +56,9 @@ def extent(evidence: str) -> Extent:
 
 @given(st.lists(st.tuples(questions, rules()), max_size=25))
 def test_no_epoch_ever_grants_more_than_alpha(asked):
-    ledger, granted, stored = open_ledger(), {}, {}
+    ledger = open_ledger()
+    granted: dict[tuple[str, str], Spend] = {}
+    stored: dict[tuple[str, str], int] = {}
     for number, ((hypothesis, agent, evidence, decides, renews), said) in enumerate(asked):
         if renews:
             begin_epoch(ledger, family=FAMILY, evidence=evidence, extent=extent(evidence), reason="new rows", by="ada")
