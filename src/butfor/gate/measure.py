@@ -18,12 +18,12 @@ from butfor.estimation.saturated import MANY_UNITS
 from butfor.gate.coding import code_of, coded_target, stratum_codes
 from butfor.gate.overflow import overflow_refused
 from butfor.gate.risk import Risk, bound_risk
-from butfor.gate.worst_case import WorstCase, worst_case
 from butfor.identification import Adjustment, Checked, Hedge, Proof, check
 
 if TYPE_CHECKING:
     from butfor.estimation.questions import Target
     from butfor.gate.inputs import Inputs
+    from butfor.gate.worst_case import WorstCase
 
 Data: TypeAlias = Columns | Cells
 
@@ -70,6 +70,9 @@ def _measured(inputs: Inputs) -> Measured:
     _within_range(inputs, data)
     rules = inputs.rules
     if isinstance(inputs.answer, Hedge):
+        # SciPy's exact bounds are loaded only where nothing is identified.
+        from butfor.gate.worst_case import worst_case
+
         worst = worst_case(inputs, data) if rules.preset.partial else None
         risk = bound_risk(inputs, data, None) if worst is not None else None
         return Measured(checked=checked, worst=worst, risk=risk)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 BoundOn: TypeAlias = Literal["contrast", "level"]
 Mutation: TypeAlias = Literal["latent_edge", "reversed_arrow", "bad_control"]
 
+# Below this 1 − alpha is 1 to a double, or nearly: no quantile of it means anything.
+SMALLEST_LEVEL = 1e-12
+
 MUTATIONS: tuple[Mutation, ...] = ("latent_edge", "reversed_arrow", "bad_control")
 
 
