@@ -273,7 +273,7 @@ class Case:
 
     def context_document(self) -> dict[str, Json]:
         """Return the context as plain JSON values."""
-        return {name: dataclasses.asdict(reading) for name, reading in self.context.items()}
+        return {name: {"value": r.value, "source": r.source, "at": r.at} for name, r in self.context.items()}
 
     def evidence_document(self) -> dict[str, Json] | None:
         """Return what the evidence is, as plain JSON values."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
 
 from butfor.errors import InputError
 from butfor.estimation.answers import Effect, EffectEstimate, Insufficient
@@ -180,5 +179,6 @@ def estimated(effect: Effect | None) -> EffectEstimate | None:
     """Return an effect whose bounds are numbers; None for everything else."""
     if not isinstance(effect, EffectEstimate):
         return None
-    ends = [effect.point, effect.lower, effect.lower if effect.upper is None else effect.upper]
-    return effect if bool(np.isfinite(ends).all()) else None
+    upper = effect.lower if effect.upper is None else effect.upper
+    finite = math.isfinite(effect.point) and math.isfinite(effect.lower) and math.isfinite(upper)
+    return effect if finite else None
