@@ -198,11 +198,7 @@ class Case:
 
     def looks_at_data(self) -> bool:
         """Say whether the verdict can depend on an outcome: a question that cannot execute costs nothing."""
-        rules = self.inputs.rules
-        if not isinstance(self.inputs.answer, Hedge):
-            return True
-        could_clear = rules.bound_on == "level" or rules.tau_u < 0 or rules.instrument is not None
-        return rules.preset.partial and rules.outcome_range is not None and could_clear
+        return not isinstance(self.inputs.answer, Hedge) or self.inputs.rules.may_clear_unidentified
 
     def reserve(self, ledger: Ledger, warm: Warm) -> None:
         """Reserve an error level, where the preset spends any and the data are going to be looked at."""

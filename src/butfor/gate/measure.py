@@ -72,7 +72,7 @@ def _measured(inputs: Inputs) -> Measured:
         # SciPy's exact bounds are loaded only where nothing is identified.
         from butfor.gate.worst_case import worst_case
 
-        worst = worst_case(inputs, data) if rules.preset.partial else None
+        worst = worst_case(inputs, data) if rules.may_clear_unidentified else None
         risk = bound_risk(inputs, data, None) if worst is not None else None
         return Measured(checked=checked, worst=worst, risk=risk)
     contrast = _effect(inputs, data, Contrast(to=rules.to, against=rules.against))

@@ -184,6 +184,12 @@ class Rules:
         return limit is not None and self.cost <= limit
 
     @property
+    def may_clear_unidentified(self) -> bool:
+        """Whether a worst-case bound could be above τ_u at all: only then are the data looked at without a proof."""
+        bounded = self.preset.partial and self.outcome_range is not None
+        return bounded and (self.bound_on == "level" or self.tau_u < 0 or self.instrument is not None)
+
+    @property
     def may_try(self) -> bool:
         """Whether EXPERIMENT is open: reversible, cheap and allowed."""
         return self.trial is not None and self.reversible and self.cheap
