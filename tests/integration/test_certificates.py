@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from butfor.canonical import digest_text
 from butfor.cli.main import main
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation.evidence.row_digest import row_digest
@@ -258,7 +259,10 @@ def test_a_changed_certificate_is_held_against_the_ledgers(there, capsys):
 
 
 def test_an_auditor_without_the_store_has_the_bundle(there, capsys, tmp_path, monkeypatch):
-    assert called(capsys, "gate", "export", "gold.json", "--out", tmp_path / "gold.bundle")[0] == 0
+    code, out, _ = called(capsys, "gate", "export", "gold.json", "--out", tmp_path / "gold.bundle", "--json")
+    said = json.loads(out)
+    assert (code, said["missing"], said["bytes"]) == (0, [], (tmp_path / "gold.bundle").stat().st_size)
+    assert said["digest"] == digest_text((tmp_path / "gold.bundle").read_bytes())
     for name in ("gold.json", "trust.json"):
         shutil.copy(there / name, tmp_path / name)
     monkeypatch.setenv("BUTFOR_HOME", str(tmp_path / "nowhere"))
