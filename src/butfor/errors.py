@@ -89,6 +89,10 @@ class NotRecordable(InputError, TypeError):
     """A value without a JSON form crossed a boundary."""
 
 
+class NothingFailed(InputError):
+    """A run whose outcome is good was to be repaired."""
+
+
 class DrawTaken(InputError):
     """A draw of an arm is stored already: by the same analysis, or by another process that makes it too."""
 

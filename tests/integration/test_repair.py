@@ -6,7 +6,7 @@ import pytest
 
 from butfor.attribution import Question, Quote
 from butfor.confidence import Estimate
-from butfor.errors import InputError, NotFound
+from butfor.errors import NotFound, NothingFailed
 from butfor.outcomes import find_outcome
 from butfor.repairs import (
     ArgumentEdits,
@@ -281,7 +281,7 @@ def test_a_run_that_did_not_fail_is_refused():
         score=find_outcome('tool_called("nothing")'), verify=False,
     ).run.run_id  # fmt: skip
     store.save_spec(run_id, json.dumps({"agent": "butfor.demo.agent:agent", "outcome": 'tool_called("nothing")'}))
-    with pytest.raises(InputError, match="did not fail"):
+    with pytest.raises(NothingFailed, match="did not fail"):
         repair_run(run_id, store=store)
 
 

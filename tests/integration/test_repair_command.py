@@ -174,6 +174,25 @@ def test_a_run_that_did_not_fail_is_refused(capsys, runs):
     assert "did not fail" in err
 
 
+def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
+    home, log = tmp_path / "home", tmp_path / "log"
+    run_id = recorded(home, check=True, log=str(log), pause=0.02)
+    log.unlink()
+    arguments = ["repair", run_id, "--step", "1", "--json"]
+    with python(CLI, *arguments, home=home) as process:
+        wait_for_calls(log, 10, process)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    document = json.loads(out)
+    assert "interrupted" in document["stopped"]
+    assert document["repairs"] == []
+    with python(CLI, *arguments, home=home) as process:
+        out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert json.loads(out)["bill"]["found"] >= document["bill"]["rollouts"]
+
+
 def test_a_killed_repair_goes_on_without_paying_twice(tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
     run_id = recorded(home, check=True, log=str(log), pause=0.01)

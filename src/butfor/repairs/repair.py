@@ -13,7 +13,7 @@ from butfor.attribution.bill import bill
 from butfor.attribution.case import Case, open_case
 from butfor.attribution.methods import METHODS, Ask
 from butfor.attribution.quotes import quote_method
-from butfor.errors import BudgetStop, InputError, NotFound, TransportFault
+from butfor.errors import BudgetStop, NotFound, NothingFailed, TransportFault
 from butfor.repairs.accounting import price, together
 from butfor.repairs.ask import RepairAsk
 from butfor.repairs.candidates import Candidate, Sifter
@@ -64,7 +64,8 @@ def repair_run(
 
     Raises:
         NotFound: No such run or step.
-        InputError: The run did not fail, or does not hold what a replay needs.
+        NothingFailed: The run's outcome is good.
+        InputError: The run does not hold what a replay needs.
         AgentError: The agent cannot be imported.
         ReplayDivergence: An untouched replay differs from the recording.
         OutcomeError: The outcome function failed.
@@ -286,7 +287,7 @@ def _check(case: Case, ask: RepairAsk) -> None:
             raise NotFound(f"the run has no step {step}", fix=f"its {case.steps} steps are 0 to {case.steps - 1}")
     factual = case.factual if isinstance(case.factual, float) else case.factual.point
     if factual == 0.0:
-        raise InputError(
+        raise NothingFailed(
             f"the run did not fail ({case.score.name} gave {factual:g}; 1 = bad)",
             where=f"run {case.run.run_id}",
             fix="repair a run whose outcome is bad, or give another --outcome",

@@ -65,7 +65,7 @@ class Verdict:
     def _why_rejected(self) -> str:
         if isinstance(self.success, Estimate) and self.success.upper < self.target:
             return f"it does not reach the target of {self.target:g}"
-        return "it is no better than luck"
+        return "it does worse than deciding again"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
