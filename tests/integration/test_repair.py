@@ -348,3 +348,36 @@ def test_a_proposal_that_the_agents_own_format_cannot_hold_is_dropped_with_a_rea
     (repair,) = answer.repairs
     assert repair.repaired == {"move": "right", "why": "I feel like it"}
     assert repair.edit.kind == "json"
+
+
+def test_an_imported_run_is_repaired_as_a_recorded_one():
+    from butfor.replay.imported import make_replayable
+    from tests.integration.test_imported_runs_replay import POLICY, REFUNDED, imported
+
+    store = MemoryStore()
+    made = make_replayable(
+        imported(REFUNDED), store=store, policy=POLICY, outcome='tool_called("refund")', verify=False
+    )
+    answer = repair_run(made.run.run_id, store=store, ask=RepairAsk(steps=(1,), resamples=0), proposers=given("done"))
+    (repair,) = answer.repairs
+    assert repair.repaired == "done"
+    assert repair.factual == {"tool": "refund", "arguments": {"order": 7}}
+    # The conversation ends there: nothing is drawn after the step, and that is proven.
+    assert repair.verdict is not None
+    assert repair.verdict.deterministic
+
+
+def test_a_tool_that_nothing_answers_leaves_the_candidate_without_an_outcome_and_is_named():
+    from butfor.replay.imported import make_replayable
+    from tests.integration.test_imported_runs_replay import POLICY, REFUNDED, imported
+
+    store = MemoryStore()
+    made = make_replayable(
+        imported(REFUNDED), store=store, policy=POLICY, outcome='tool_called("refund")', verify=False
+    )
+    other = {"tool": "lookup", "arguments": {"order": 8}}
+    ask = RepairAsk(steps=(1,), resamples=0, argument_edits=False)
+    answer = repair_run(made.run.run_id, store=store, ask=ask, proposers=given(other))
+    assert answer.repairs == ()
+    assert answer.funnel["failed screening"] == 1
+    assert any("'lookup'" in note and "simulator" in note for note in answer.notes)
