@@ -85,9 +85,10 @@ def run(settings: Settings) -> Report:
     if folder is None:
         return Report(name="arithmetic", settings=shown, rows=[_absent()], checks=[], notes=[MISSING])
     problems = load(folder.parent / FILE)
-    if settings.quick:
+    most = int(settings.options.get("problems", QUICK if settings.quick else len(problems)))
+    if most < len(problems):
         generator(settings.seed, "arithmetic", "problems").shuffle(problems)
-        problems = problems[:QUICK]
+        problems = problems[:most]
     shown["problems"] = len(problems)
     results = [_measure(problems, model, standard, settings.seed) for model in MODELS[: 1 if settings.quick else None]]
     rows = [row for each in results for row in _rows(each, settings)]

@@ -45,7 +45,7 @@ _NOTES = [
 
 def run(settings: Settings) -> Report:
     """Run the planted corpus, and the files that a user supplies where a model is given."""
-    companies = QUICK if settings.quick else COMPANIES
+    companies = int(settings.options.get("companies", QUICK if settings.quick else COMPANIES))
     corpus = plant(companies, settings.seed)
     standard = Standard()
     started = time.perf_counter()
