@@ -90,7 +90,8 @@ class Searched:
 def broken(task: Task, seed: int) -> Broken | None:
     """Break a reference: one mutation, or two in one of three; None where no operator applies."""
     source = generator(seed, "broken", task.name)
-    program, operators = task.reference, []
+    program = task.reference
+    operators: list[str] = []
     for _ in range(2 if source.random() < 1 / 3 else 1):
         others = mutants(program, breaking=True)
         if not others:
@@ -106,7 +107,8 @@ def repair(task: Task, fault: Broken, sandbox: Sandbox, *, standard: Standard, s
     if executor.finding(fault.program).passed:
         return Searched(task=task, broken=fault, survived=True)
     test = RepairTest(standard=standard)
-    fixed, first = None, []
+    fixed: Fixed | None = None
+    first: list[str] = []
     for proposal in proposals(task, executor):
         first += [proposal.action] if len(first) < 3 else []
         if test.test(0, proposal.action, executor).accepted:
