@@ -28,7 +28,7 @@ _START = (
 _GRACE = 5.0
 # Nothing of the host's environment; fixed hashes, so that the order of a set is the same in every run.
 _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
-_FIX = "run on Linux 5.14 or newer where a process may make namespaces (in a container: with CAP_SYS_ADMIN)"
+_FIX = "run on Linux 5.14 or newer where a process may make namespaces (in a container, with CAP_SYS_ADMIN)"
 
 
 class Sandbox:
