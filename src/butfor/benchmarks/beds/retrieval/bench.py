@@ -34,7 +34,7 @@ PUBLISHED = {
 }
 _NOTES = [
     (
-        "π is a table: three queries of .6/.25/.15 and .5/.35/.15, the pages found read with .75/.15/.1; so"
+        "π is a table: three queries of .6/.25/.15 and .65/.2/.15, the pages found read with .85/.1/.05; so"
         " P(success) under any"
         " intervention is computed exactly, and each accepted repair is audited against it"
     ),
