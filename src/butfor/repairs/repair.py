@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.attribution import Question, Quote
+from butfor.attribution import Bill, Question, Quote
 from butfor.attribution.bill import bill, quote
 from butfor.attribution.case import Case, open_case
 from butfor.attribution.methods import METHODS, Ask
@@ -91,6 +91,7 @@ class _Work:
     repairs: list[Repair] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     stopped: str | None = None
+    unusable: str | None = None
 
     def __post_init__(self) -> None:
         case, ask = self.case, self.ask
@@ -139,7 +140,11 @@ class _Work:
     def _by_responsibility(self) -> Located:
         """Let every step but the last be responsible for what its proposals can save."""
         actions = {
-            step: [each.proposal.action for each in Sifter(failure=self.failure).sift(self._proposed(step))]
+            step: [
+                each.proposal.action
+                for each in Sifter(failure=self.failure).sift(self._proposed(step))
+                if self._is_usable(each)
+            ]
             for step in range(self.case.steps - 1)
         }
         given = {step: found for step, found in actions.items() if found}
@@ -150,7 +155,7 @@ class _Work:
     # One step
 
     def _repair_step(self, step: int) -> None:
-        candidates = self.sifter.sift(self._proposed(step))
+        candidates = [each for each in self.sifter.sift(self._proposed(step)) if self._is_usable(each)]
         ranked = self.sifter.screen(candidates, self.executors["screen"], draws=self.ask.screening)
         actions = [each.proposal.action for each in ranked]
         start = self.ledger.null_from(step, actions, seen=self._null_seen(step))
@@ -163,6 +168,15 @@ class _Work:
             if verdict.accepted:
                 self.sifter.funnel["accepted"] += 1
                 self._accept(candidate, verdict)
+
+    def _is_usable(self, candidate: Candidate) -> bool:
+        """Drop what cannot stand for the recorded answer, and remember why."""
+        proposal = candidate.proposal
+        why = self.executors["validate"].why_unusable(proposal.step, proposal.action)
+        if why is not None:
+            self.sifter.funnel["unusable"] += 1
+            self.unusable = why
+        return why is None
 
     def _proposed(self, step: int) -> list[Any]:
         found: list[Any] = []
@@ -217,7 +231,7 @@ class _Work:
 
     def _store(self, located: Located, settings: dict[str, Any]) -> RepairAnswer:
         self._is_stopped()
-        rollouts, store = self._rollouts(), self.case.rollouts.store
+        store = self.case.rollouts.store
         answer = RepairAnswer(
             result_id=str(uuid.uuid4()),
             run_id=self.case.run.run_id,
@@ -226,12 +240,7 @@ class _Work:
             repairs=tuple(sorted(self.repairs, key=lambda each: each.edit.distance)),
             tried=tuple(self.tried),
             funnel=dict(self.sifter.funnel),
-            bill=bill(
-                rollouts,
-                found=max(0, len(rollouts) - (self.case.rollouts.meter.rollouts - self.bought_before)),
-                seconds=time.monotonic() - self.started,
-                prices=self.case.rollouts.meter.budget.prices,
-            ),
+            bill=self._bill(located),
             notes=self._notes(),
             stopped=self.stopped,
             settings=settings | {"outcome": self.case.score.name, "agent": self.case.agent.name},
@@ -246,6 +255,26 @@ class _Work:
             canonical.encode(answer.to_json()),
         )
         return answer
+
+    def _bill(self, located: Located) -> Bill:
+        """Add up what repairing cost, and finding the step where this call did it."""
+        prices = self.case.rollouts.meter.budget.prices
+        own = bill(self._rollouts(), found=0, seconds=time.monotonic() - self.started, prices=prices)
+        parts = [own] if located.attribution is None else [own, located.attribution.bill]
+        rollouts = sum(each.rollouts for each in parts)
+        bought = self.case.rollouts.meter.rollouts - self.bought_before
+        counts = [(each.tool_calls, each.statuses) for each in parts]
+        return replace(
+            own,
+            rollouts=rollouts,
+            found=max(0, rollouts - bought),
+            policy_calls=sum(each.policy_calls for each in parts),
+            prompt_tokens=sum(each.prompt_tokens for each in parts),
+            completion_tokens=sum(each.completion_tokens for each in parts),
+            money=None if prices is None else sum(each.money or 0.0 for each in parts),
+            tool_calls=dict(sum((Counter(calls) for calls, _ in counts), Counter())),
+            statuses=dict(sum((Counter(statuses) for _, statuses in counts), Counter())),
+        )
 
     def _rollouts(self) -> list[Rollout]:
         used = [*self.resamples.bought, *(each for name in self.executors.values() for each in name.bought)]
@@ -262,13 +291,15 @@ class _Work:
             )
         if self.answers.asked or self.answers.found:
             notes.append(f"the proposer was asked {self.answers.asked} times; {self.answers.found} answers were kept")
+        if self.unusable is not None:
+            notes.append(f"a proposal cannot stand for the recorded answer: {self.unusable}")
         declared = check_declared(self.case.run)
         if declared is not None and (declared.unseen or declared.undeclared):
             notes.append(declared.sentence)
         simulated = sum(each.counts.get("simulated", 0) for each in self.executors["validate"].bought)
         if simulated:
             notes.append(f"{simulated} tool calls went to a simulator: the answer is as good as the simulator")
-        unsupported = Counter(each.tool for each in self.executors["validate"].bought if each.status == "unsupported")
+        unsupported = Counter(each.tool for each in self._rollouts() if each.status == "unsupported")
         for tool, count in unsupported.most_common(1):
             notes.append(f"{count} rollouts could not be answered for the tool {tool!r}: register a simulator for it")
         return tuple(notes)
