@@ -8,15 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from butfor import canonical
 from butfor.attribution import Bill, Question, Quote
-from butfor.attribution.bill import bill, quote
+from butfor.attribution.bill import bill
 from butfor.attribution.case import Case, open_case
 from butfor.attribution.methods import METHODS, Ask
 from butfor.attribution.quotes import quote_method
-from butfor.attribution.sampling import Draw, ResampleFrom
-from butfor.attribution.sampling import Proposal as ProposalArm
 from butfor.errors import BudgetStop, InputError, NotFound, TransportFault
+from butfor.repairs.accounting import price, together
 from butfor.repairs.ask import RepairAsk
 from butfor.repairs.candidates import Candidate, Sifter
 from butfor.repairs.engine import EngineExecutor, null_arm
@@ -26,7 +24,8 @@ from butfor.repairs.locate import Located, find_blame, find_responsible, stored_
 from butfor.repairs.proposers import ArgumentEdits, AskedModel, Proposer, Resamples
 from butfor.repairs.provenance import check_declared
 from butfor.repairs.result import Repair, RepairAnswer, Tried
-from butfor.repairs.smaller import LOOKS, Shrinker
+from butfor.repairs.smaller import Shrinker
+from butfor.repairs.stored import save_answer
 from butfor.repairs.validation import RepairTest
 
 if TYPE_CHECKING:
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from butfor.repairs.verdict import Verdict
     from butfor.replay import Rollout
     from butfor.store import Storage
-
-REPAIR = "repair"
-ANSWER = "repairs"
 
 
 def repair_run(
@@ -114,7 +110,7 @@ class _Work:
         """Locate, propose, screen, test, shrink, store."""
         located = self._locate(announce)
         if announce is not None and located.steps:
-            announce(self._price(located.steps))
+            announce(price(self.case, self.ask, located.steps, proposers=len(self.proposers)))
         for step in located.steps:
             if len(self.repairs) >= self.ask.wanted or self._is_stopped():
                 break
@@ -231,7 +227,6 @@ class _Work:
 
     def _store(self, located: Located, settings: dict[str, Any]) -> RepairAnswer:
         self._is_stopped()
-        store = self.case.rollouts.store
         answer = RepairAnswer(
             result_id=str(uuid.uuid4()),
             run_id=self.case.run.run_id,
@@ -245,36 +240,16 @@ class _Work:
             stopped=self.stopped,
             settings=settings | {"outcome": self.case.score.name, "agent": self.case.agent.name},
         )
-        for each in answer.repairs:
-            save_repair(store, each)
-        store.save_result(
-            answer.result_id,
-            answer.run_id,
-            ANSWER,
-            canonical.encode(answer.settings),
-            canonical.encode(answer.to_json()),
-        )
+        save_answer(self.case.rollouts.store, answer)
         return answer
 
     def _bill(self, located: Located) -> Bill:
         """Add up what repairing cost, and finding the step where this call did it."""
-        prices = self.case.rollouts.meter.budget.prices
-        own = bill(self._rollouts(), found=0, seconds=time.monotonic() - self.started, prices=prices)
-        parts = [own] if located.attribution is None else [own, located.attribution.bill]
-        rollouts = sum(each.rollouts for each in parts)
-        bought = self.case.rollouts.meter.rollouts - self.bought_before
-        counts = [(each.tool_calls, each.statuses) for each in parts]
-        return replace(
-            own,
-            rollouts=rollouts,
-            found=max(0, rollouts - bought),
-            policy_calls=sum(each.policy_calls for each in parts),
-            prompt_tokens=sum(each.prompt_tokens for each in parts),
-            completion_tokens=sum(each.completion_tokens for each in parts),
-            money=None if prices is None else sum(each.money or 0.0 for each in parts),
-            tool_calls=dict(sum((Counter(calls) for calls, _ in counts), Counter())),
-            statuses=dict(sum((Counter(statuses) for _, statuses in counts), Counter())),
-        )
+        meter = self.case.rollouts.meter
+        seconds = time.monotonic() - self.started
+        own = bill(self._rollouts(), found=0, seconds=seconds, prices=meter.budget.prices)
+        bills = [own] if located.attribution is None else [own, located.attribution.bill]
+        return together(bills, bought=meter.rollouts - self.bought_before)
 
     def _rollouts(self) -> list[Rollout]:
         used = [*self.resamples.bought, *(each for name in self.executors.values() for each in name.bought)]
@@ -303,41 +278,6 @@ class _Work:
         for tool, count in unsupported.most_common(1):
             notes.append(f"{count} rollouts could not be answered for the tool {tool!r}: register a simulator for it")
         return tuple(notes)
-
-    def _price(self, steps: Sequence[int]) -> Quote:
-        """Price everything that may be bought; most of it is not, as soon as a repair stands."""
-        ask, most = self.ask, self.ask.standard.most
-        most_candidates = ask.proposals * len(self.proposers)
-        draws: list[Draw] = []
-        for step in steps:
-            proposal, null = ProposalArm(step=step, number=0), ResampleFrom(step=step)
-            draws += [Draw(arm=null, ordinal=i) for i in range(ask.resamples + most)]
-            draws += [Draw(arm=proposal, ordinal=i) for i in range(most_candidates * (ask.screening + most))]
-        smaller = [Draw(arm=ProposalArm(step=steps[0], number=0), ordinal=i) for i in range(ask.shrink_calls * LOOKS)]
-        whole = quote([*draws, *smaller], self.case.journal, self.case.rollouts.meter.budget.prices)
-        return Quote(rollouts=None, policy_calls=whole.policy_calls, tokens=whole.tokens, money=whole.money)
-
-
-def save_repair(store: Storage, repair: Repair) -> str:
-    """Store a repair under a name that its content gives, so that the same repair is stored once; returns the name."""
-    body = canonical.encode(repair.to_json())
-    name = f"{repair.run_id}:repair:{canonical.digest_text(body)[7:31]}"
-    store.save_result(name, repair.run_id, REPAIR, "{}", body)
-    return name
-
-
-def repairs_of(store: Storage, run_id: str) -> list[Repair]:
-    """Read the stored repairs of a run, the last accepted last."""
-    whole = store.resolve(run_id)
-    return [Repair.from_json(canonical.decode(each.body)) for each in store.list_results(whole) if each.kind == REPAIR]
-
-
-def answers_of(store: Storage, run_id: str) -> list[RepairAnswer]:
-    """Read what `repair` answered about a run, the last answer last."""
-    whole = store.resolve(run_id)
-    return [
-        RepairAnswer.from_json(canonical.decode(each.body)) for each in store.list_results(whole) if each.kind == ANSWER
-    ]
 
 
 def _check(case: Case, ask: RepairAsk) -> None:
