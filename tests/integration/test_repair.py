@@ -327,3 +327,24 @@ def test_a_changed_tool_response_reaches_what_the_policy_sees(demo):
     changed = rollouts.run([Job(intervention=clean, arm="clean", ordinal=i) for i in range(40)])
     same = rollouts.run([Job(intervention=do.resample(1), arm="again", ordinal=i) for i in range(40)])
     assert sum(each.outcome == 1.0 for each in changed) < sum(each.outcome == 1.0 for each in same) / 2
+
+
+def test_a_proposal_that_the_agents_own_format_cannot_hold_is_dropped_with_a_reason():
+    from tests.agents import opaque
+
+    store = MemoryStore()
+    rule = 'json_path("moves", ["left", "left"])'
+    run_id = record_run(
+        "tests.agents.opaque:agent",
+        {"seed": opaque.factual_seed()},
+        store=store,
+        score=find_outcome(rule),
+        verify=False,
+    ).run.run_id
+    store.save_spec(run_id, json.dumps({"agent": "tests.agents.opaque:agent", "outcome": rule}))
+    answer = repair_run(run_id, store=store, ask=RepairAsk(steps=(0,)), proposers=given("go right", step=0))
+    assert answer.funnel["unusable"] == 1
+    assert any("cannot stand for the recorded answer" in note for note in answer.notes)
+    (repair,) = answer.repairs
+    assert repair.repaired == {"move": "right", "why": "I feel like it"}
+    assert repair.edit.kind == "json"
