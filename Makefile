@@ -41,8 +41,8 @@ peers:
 	$(call peer,ananke-causal,"ananke-causal==0.5.0" "scipy<1.14",$(PYTHON))
 	$(call peer,pgmpy,pgmpy==1.1.2,$(PYTHON))
 	$(call peer,dowhy,dowhy==0.14,$(PYTHON))
-	$(call peer,econml,econml,$(PYTHON))
-	$(call peer,doubleml,doubleml,$(PYTHON))
+	$(call peer,econml,econml==0.17.0,$(PYTHON))
+	$(call peer,doubleml,doubleml==0.11.4,$(PYTHON))
 
 # name, requirements, interpreter; a peer that cannot be installed is left out with a message, and reported as not run
 define peer

@@ -92,3 +92,20 @@ async def stopping(task: dict[str, Any]) -> list[str]:
 def all_factual(trajectory: Any) -> float:
     """Fail if all three steps went as they did in fact, the last one after whatever came before it."""
     return float([action.split()[0] for action in trajectory.output] == ["factual"] * 3)
+
+
+class Wavering:
+    """A judge that calls every twentieth bad run good."""
+
+    butfor_noisy = True
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, trajectory: Any) -> float:
+        self.asked += 1
+        transferred = any(call.name == "transfer" for call in trajectory.calls)
+        return float(transferred and self.asked % 20 != 0)
+
+
+wavering = Wavering()

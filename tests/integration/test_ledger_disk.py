@@ -10,6 +10,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine
 
+from butfor.canonical import digest_text
 from butfor.store import Store
 from butfor.store.schema import MIGRATIONS
 from tests.contract.stores import run
@@ -18,6 +19,7 @@ from tests.contract.test_ledgers import add, entry
 APPENDS = """
 import sys
 from pathlib import Path
+from butfor.canonical import digest_text
 from butfor.store import Store
 from tests.contract.test_ledgers import entry
 
@@ -76,3 +78,17 @@ def test_a_statement_that_changes_the_ledger_is_refused(tmp_path, statement):
         ):
             other.execute(statement)
         other.close()
+
+
+def test_a_changed_attachment_is_noticed_by_the_store_too(tmp_path):
+    with Store.open(tmp_path) as store:
+        add(store.ledger())
+        for content in (b"certificate 1", b"certificate 2"):
+            add(store.ledger(), content, attachment=digest_text(content))
+        assert store.verify().ok
+        with sqlite3.connect(store.path) as other:
+            other.execute("DROP TRIGGER ledger_refuses_UPDATE")
+            other.execute("UPDATE ledger SET body = (SELECT body FROM ledger WHERE position = 2) WHERE position = 3")
+        other.close()
+        (found,) = store.verify().mismatches
+        assert (found.kind, found.name) == ("attachment", "entry 3 of the ledger")

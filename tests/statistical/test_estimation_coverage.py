@@ -28,6 +28,13 @@ def test_series_keep_their_level_where_confounding_is_curved_and_straight_lines_
     assert paper[0]["missed of all"] > 0.9
 
 
+def test_picked_functions_keep_their_level_among_many_covariates():
+    wrong, report = failed({"worlds": "many covariates, curved", "n": "500", "repetitions": "20"}, quick=True)
+    assert wrong == []
+    paper = [row for row in report.rows if row["mirror"] == "as drawn" and "paper" in row["method"]]
+    assert paper[0]["missed of all"] > 0.9
+
+
 def test_hardly_any_answer_without_overlap():
     wrong, report = failed({"worlds": "little overlap", "n": "500", "repetitions": "25"}, quick=True)
     assert wrong == []

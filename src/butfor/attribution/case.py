@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from butfor.confidence import Estimate, bounded_mean
+from butfor.attribution.judged import VERDICTS, judged_outcome
 from butfor.errors import InputError, ReplayDivergence
 from butfor.outcomes import WARNING, find_outcome, is_noisy
 from butfor.replay import (
@@ -26,6 +26,8 @@ from butfor.runs import Replayability
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from butfor.attribution.margins import Margins
+    from butfor.confidence import Estimate
     from butfor.replay import Journal
     from butfor.runs import Run
     from butfor.store import Storage
@@ -102,9 +104,16 @@ class Case:
 
 
 def open_case(
-    run_id: str, *, store: Storage, question: Question, progress: Callable[[int, int], None] | None = None
+    run_id: str,
+    *,
+    store: Storage,
+    question: Question,
+    margins: Margins | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Case:
     """Load a run and check that it can be decided again, before anything is spent.
+
+    Where the outcome is a judge's, the recorded run is judged again and again: y's interval gets its share of α.
 
     Raises:
         NotFound: No such run.
@@ -131,7 +140,7 @@ def open_case(
     factual: float | Estimate = seen
     if is_noisy(score.function):
         notes.append(WARNING)
-        factual = _judged(journal, score, seen)
+        factual = _judged(journal, score, seen, margins)
     if not journal.steps:
         raise InputError(
             "the run made no model call, so no step decided anything", fix="wrap the model with butfor.model"
@@ -152,16 +161,10 @@ def open_case(
     )
 
 
-JUDGEMENTS = 32
-"""How often a judge is asked about the recorded run, to know its mean on it."""
-
-
-def _judged(journal: Journal, score: Score, first: float) -> Estimate:
-    """Estimate a judge's mean on the recorded run by asking it again (design §5, judges)."""
-    again = [score.of(factual_trajectory(journal)) for _ in range(JUDGEMENTS - 1)]
-    interval = bounded_mean([first, *again], alpha=0.01)
-    assert isinstance(interval, Estimate)  # there is at least one draw
-    return interval
+def _judged(journal: Journal, score: Score, first: float, margins: Margins | None) -> Estimate:
+    """Estimate a judge's mean on the recorded run by asking it again."""
+    again = [score.of(factual_trajectory(journal)) for _ in range(VERDICTS - 1)]
+    return judged_outcome([first, *again], margins=margins)
 
 
 def _check_replay(journal: Journal, agent: Agent) -> list[str]:

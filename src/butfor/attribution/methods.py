@@ -128,7 +128,7 @@ def attribute_run(
     if method not in METHODS:
         raise NotFound(f"there is no method {method!r}", fix=f"choose one of {', '.join(METHODS)}")
     asked, chosen = question or Question(), ask or Ask()
-    case = open_case(run_id, store=store, question=asked, progress=progress)
+    case = open_case(run_id, store=store, question=asked, margins=chosen.margins, progress=progress)
     sampler = METHODS[method](case, chosen)
     if announce is not None:
         announce(quote_method(sampler, case, chosen))

@@ -72,6 +72,7 @@ BENCHMARKS: dict[str, str] = {
     "speed:identification": "butfor.benchmarks.speed_identification:speed_identification",
     "speed:evidence": "butfor.benchmarks.speed_evidence:speed_evidence",
     "speed:estimation": "butfor.benchmarks.speed_estimation:speed_estimation",
+    "speed:gate": "butfor.benchmarks.speed_gate:speed_gate",
     "speed:store": "butfor.benchmarks.speed_store:speed_store",
     "speed:replay": "butfor.benchmarks.speed_replay:speed",
     "planted": "butfor.benchmarks.planted.bench:run",

@@ -43,8 +43,9 @@ PUBLISHED_NHEFS = (2.5, 4.5)
 _LALONDE = ("age", "educ", "black", "hisp", "marr", "nodegree", "re74", "re75")
 _NHEFS = ("sex", "race", "age", "education", "smokeintensity", "smokeyrs", "active", "exercise", "wt71")
 _ACIC = "causallib/datasets/data/acic_challenge_2016"
-# The default refuses to fit a series to 58 covariates; straight lines are shown, though nobody says they are right.
-_ACIC_METHODS: tuple[Method | None, ...] = (None, "linear", "boosted")
+_ACIC_METHODS: tuple[Method | None, ...] = (None, "boosted", "linear")
+# Straight lines are shown too, though nobody says that they are right here: their misses are no fault.
+_ACIC_HELD = ("default", "boosted")
 _TO_1 = Contrast(to=1.0, against=0.0)
 
 
@@ -190,7 +191,8 @@ def _acic(settings: Settings) -> Part | None:
         return None
     x = {name: _numeric(values) for name, values in csv_columns(raw).items()}
     covariates = tuple(name for name in x if len(set(x[name])) > 1)
-    rows, marks, missed, answered = [], [], 0, 0
+    rows, marks = [], []
+    answers: dict[str, list[bool]] = {method: [] for method in _ACIC_HELD}
     for i in (1, 2) if settings.quick else range(1, 11):
         world = member(CAUSALLIB, f"{_ACIC}/zymu_{i}.csv")
         assert world is not None
@@ -202,27 +204,31 @@ def _acic(settings: Settings) -> Part | None:
         query, proof = _adjusting(data.columns)
         for method in _ACIC_METHODS:
             effect = estimate(query, proof, data.columns, alpha=ALPHA, seed=settings.seed, method=method)
-            question = f"effect, {method or 'default'}"
-            rows.append(_answered(f"ACIC 2016 zymu_{i}", question, data, effect, truth=f"{truth:.4g} planted"))
-            if method == "boosted":
-                marks.append(_mark(f"ACIC 2016 zymu_{i}, boosted", effect, truth))
-            if isinstance(effect, EffectEstimate) and method == "boosted":
-                answered += 1
-                missed += effect.lower > truth
-    check = Check(
-        name=f"ACIC 2016: boosted lower bounds above the planted truth, of {answered} answers",
-        value=missed,
-        bound=_most(answered),
-        ok=missed <= _most(answered),
-    )
-    return Part(rows=rows, checks=[check], marks=marks)
+            named = method or "default"
+            rows.append(
+                _answered(f"ACIC 2016 zymu_{i}", f"effect, {named}", data, effect, truth=f"{truth:.4g} planted")
+            )
+            if named in answers:
+                marks.append(_mark(f"ACIC 2016 zymu_{i}, {named}", effect, truth))
+            if named in answers and isinstance(effect, EffectEstimate):
+                answers[named].append(effect.lower > truth)
+    checks = [
+        Check(
+            name=f"ACIC 2016, {method}: lower bounds above the planted truth, of {len(missed)} answers",
+            value=sum(missed),
+            bound=_most(len(missed)),
+            ok=sum(missed) <= _most(len(missed)),
+        )
+        for method, missed in answers.items()
+    ]
+    return Part(rows=rows, checks=checks, marks=marks)
 
 
 def _most(answers: int) -> int:
-    """Misses that a bound of this level exceeds once in a million."""
+    """Misses of a bound of this level that are exceeded at most one time in twenty: 1 of 7, 2 of 10."""
     from scipy.stats import binom
 
-    return int(binom.ppf(1 - 1e-6, answers, ALPHA)) if answers else 0
+    return int(binom.ppf(1 - ALPHA, answers, ALPHA)) if answers else 0
 
 
 def _numeric(values: list[str]) -> list[float] | list[str]:
@@ -250,7 +256,7 @@ def _nhefs(settings: Settings) -> Part | None:
     words = hidden.in_words() if isinstance(hidden, LinearSensitivity) else hidden.reason
     rows = [
         _answered("NHEFS", "effect of quitting on weight, linear", data, effect, truth=truth),
-        _answered("NHEFS", "effect of quitting on weight, series", data, series, truth=truth),
+        _answered("NHEFS", "effect of quitting on weight, default", data, series, truth=truth),
         _row(
             "NHEFS",
             "how strong must a hidden cause be",
@@ -259,12 +265,17 @@ def _nhefs(settings: Settings) -> Part | None:
             digest=data.evidence.digest[7:],
         ),
     ]
-    point = effect.point if isinstance(effect, EffectEstimate) else float("nan")
-    inside = PUBLISHED_NHEFS[0] <= point <= PUBLISHED_NHEFS[1]
-    check = Check(
-        name="NHEFS: estimate within the published interval", value=point, bound=PUBLISHED_NHEFS[1], ok=inside
-    )
-    return Part(rows=rows, checks=[check], marks=[_mark("NHEFS, kg gained by quitting", effect, *PUBLISHED_NHEFS)])
+    checks = []
+    for named, answer in (("linear", effect), ("default", series)):
+        point = answer.point if isinstance(answer, EffectEstimate) else float("nan")
+        inside = PUBLISHED_NHEFS[0] <= point <= PUBLISHED_NHEFS[1]
+        name = f"NHEFS, {named}: estimate within the published interval"
+        checks.append(Check(name=name, value=point, bound=PUBLISHED_NHEFS[1], ok=inside))
+    marks = [
+        _mark("NHEFS, kg gained by quitting, linear", effect, *PUBLISHED_NHEFS),
+        _mark("NHEFS, kg gained by quitting, default", series, *PUBLISHED_NHEFS),
+    ]
+    return Part(rows=rows, checks=checks, marks=marks)
 
 
 def _open_bandit(settings: Settings) -> Part | None:

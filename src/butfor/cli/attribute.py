@@ -13,9 +13,6 @@ from butfor.cli import options, progress
 if TYPE_CHECKING:
     from butfor.attribution import Quote
 
-_METHODS = "search, profile, shapley, shapley-published or responsibility"
-_DRAWS = "profile: rollouts of each step; responsibility: of the best proposal and of deciding again"
-
 
 @click.command("attribute")
 @click.argument("run")

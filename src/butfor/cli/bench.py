@@ -13,6 +13,9 @@ from rich.table import Table
 
 from butfor.benchmarks import BENCHMARKS, Report, Settings, find
 
+WIDE = 240
+"""Columns of a table that is not printed on a terminal."""
+
 
 @click.command("bench")
 @click.argument("name")
@@ -44,7 +47,8 @@ def command(
 
 def show(report: Report) -> None:
     """Print a report as a table, its checks and its notes."""
-    console = Console(file=sys.stdout)
+    # Into a file or a pipe there is no edge to keep to, and cells cut to "fami…" could not be read.
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDE)
     settings = "  ".join(f"{name}={value}" for name, value in report.settings.items())
     console.print(f"[bold]{escape(report.name)}[/]  {escape(settings)}")
     if report.rows:

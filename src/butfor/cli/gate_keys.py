@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from butfor.cli.noting import note
 from butfor.errors import InputError, NotFound
 from butfor.gate.keys import Key, default_directory, find, load_all, save
 from butfor.gate.signing import ROLES
@@ -45,6 +46,7 @@ def new(role: str, name: str, directory: Path | None, trust: Path | None, *, as_
     key = Key.made(os.urandom(32), name=name, role=known, at=_now())
     path = save(directory or default_directory(), key, store=home())
     _write_trust(trust, key.trusted())
+    note("key", key.id, {"event": "new", "role": role, "name": name})
     _tell([key.trusted()], f"the private key is in {path}", as_json=as_json)
     return 0
 
@@ -76,6 +78,7 @@ def rotate(key_id: str, directory: Path | None, trust: Path | None, *, as_json: 
     ended = dataclasses.replace(old, ended_at=now)
     save(place, ended, store=home())
     _write_trust(trust, made.trusted(), ended.trusted())
+    note("key", made.id, {"event": "rotate", "role": old.role, "name": old.name, "ended": old.id})
     _tell([ended.trusted(), made.trusted()], "", as_json=as_json)
     return 0
 
@@ -101,6 +104,7 @@ def revoke(key_id: str, directory: Path | None, trust: Path | None, *, as_json: 
         save(place, ended, store=home())
         revoked = ended.trusted()
     _write_trust(trust, revoked)
+    note("key", revoked.id, {"event": "revoke", "role": revoked.role, "name": revoked.name})
     _tell([revoked], "", as_json=as_json)
     return 0
 

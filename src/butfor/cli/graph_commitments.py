@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from butfor.cli.noting import note
 from butfor.gate import commitments
 from butfor.gate.commitments import Statement
 from butfor.gate.keys import default_directory, signer_for
@@ -67,6 +68,7 @@ def commit(
         statements=[Statement(treatment=t, outcome=y, reason=why) for t, y, why in unconfounded],
         evidence=next((kind for kind in KINDS if kind == evidence_kind), None),
     )
+    note("graph", name, {"event": "commit", **_named(made), "author": author, "reason": reason})
     _tell([made], None, as_json=as_json)
     if not as_json:
         click.echo(f"not yet approved: butfor graph approve {name}")
@@ -86,7 +88,9 @@ def approve(
     """Sign a version of the graph NAME with an approver key."""
     signer = signer_for(keys or default_directory(), "approver", key_id=key)
     now = datetime.now(UTC).replace(microsecond=0)
-    _tell([commitments.approve(directory, name, signer=signer, at=now, version=version)], None, as_json=as_json)
+    approved = commitments.approve(directory, name, signer=signer, at=now, version=version)
+    note("graph", name, {"event": "approve", **_named(approved), "key": signer.key_id})
+    _tell([approved], None, as_json=as_json)
     return 0
 
 
@@ -111,6 +115,10 @@ def log(name: str, trust: Path | None, directory: Path, *, as_json: bool) -> int
     return code
 
 
+def _named(version: Commitment) -> dict[str, Any]:
+    return {"version": version.version, "commitment": version.digest, "graph": version.graph.digest}
+
+
 def _tell(versions: list[Commitment], trust: TrustFile | None, *, as_json: bool) -> None:
     if as_json:
         documents = [{**each.to_json(), "digest": each.digest, **_approved(each, trust)} for each in versions]
@@ -126,9 +134,9 @@ def _tell(versions: list[Commitment], trust: TrustFile | None, *, as_json: bool)
             click.echo(f"  states     no {said.treatment} <-> {said.outcome}: {said.reason}")
         for approval in each.approvals:
             click.echo(f"  approved   {approval.at} by {approval.signature.key}")
-        if trust is not None and not isinstance(why := each.approver(trust), Trusted):
+        if trust is not None and not isinstance(why := each.approver(trust, by=datetime.now(UTC)), Trusted):
             click.echo(f"  {why.sentence}")
 
 
 def _approved(version: Commitment, trust: TrustFile | None) -> dict[str, Any]:
-    return {} if trust is None else {"approved": isinstance(version.approver(trust), Trusted)}
+    return {} if trust is None else {"approved": isinstance(version.approver(trust, by=datetime.now(UTC)), Trusted)}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import TYPE_CHECKING
 
+from butfor.canonical import digest_text
 from butfor.errors import InputError
-from butfor.gate.strict_json import digest, parse_strict
+from butfor.gate.strict_json import canonical_bytes, parse_strict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,4 +56,14 @@ class Action:
                 pair. It is never rounded, so that two calls never share a digest.
         """
         # Never remembered: a caller may still hold, and change, a list inside the arguments.
-        return digest({"tool": self.tool, "arguments": dict(self.arguments)})
+        return self.frozen()[1]
+
+    def frozen(self) -> tuple[Action, str]:
+        """Return the call as its canonical bytes say, which nobody else holds, and its digest.
+
+        Raises:
+            NotRecordable: See `digest`.
+        """
+        data = canonical_bytes({"tool": self.tool, "arguments": dict(self.arguments)})
+        plain = json.loads(data)  # canonical bytes are strict JSON already
+        return Action(tool=plain["tool"], arguments=plain["arguments"], agent=self.agent), digest_text(data)

@@ -79,8 +79,12 @@ def body(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Jso
         decision: The verdict.
         inputs: What it was decided from; None where the call was refused before there were any.
     """
+    return {**of_the_call(head, decision, inputs), **of_the_question(head, decision, inputs)}
+
+
+def of_the_call(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Json]:
+    """Return the fields that differ between two calls that ask the same."""
     return {
-        "schema": SCHEMA,
         "decision": {
             "id": head.id,
             "at": head.at,
@@ -91,6 +95,13 @@ def body(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Jso
             "evidence_age": None if inputs is None else number(inputs.sample.age),
         },
         "action": _action(head, inputs),
+    }
+
+
+def of_the_question(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Json]:
+    """Return the fields that are the same whenever the same is asked of the same evidence under the same policy."""
+    return {
+        "schema": SCHEMA,
         "policy": dict(head.policy),
         "graph": _graph(head, inputs),
         "assumptions": [each._asdict() for each in assumptions_of(decision, inputs)],

@@ -199,10 +199,12 @@ def _granted(
     pending: Pending, family: Family, epoch: int, asked: dict[str, str], rules: BudgetRules
 ) -> Spend | Exhausted:
     key = asked["key"]
-    subject = key if rules.hypotheses is None else f"{asked['hypothesis']} in epoch {epoch} of {family.digest}"
-    spent = pending.about("budget", subject)
-    if spent is not None:
-        return _again(spent, key)
+    listed = f"{asked['hypothesis']} in epoch {epoch} of {family.digest}"
+    # By either name: a policy may come to declare its list, or drop it, in the middle of an epoch.
+    for spent in (pending.about("budget", key), pending.about("budget", listed)):
+        if spent is not None and (spent.payload["key"] == key or rules.hypotheses is not None):
+            return _again(spent, key)
+    subject = key if rules.hypotheses is None else listed
     if rules.hypotheses is not None and asked["hypothesis"] not in rules.hypotheses:
         return Exhausted(sentence="this hypothesis is not in the policy's list, which is all that may be asked")
     scope = f"spending of epoch {epoch} of {family.digest}"

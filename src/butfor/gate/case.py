@@ -97,9 +97,9 @@ class Case:
         return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def name_call(self) -> None:
-        """Name the exact call."""
+        """Name the exact call, and take it from its canonical bytes: from here on nobody else holds it."""
         try:
-            self.call = self.action.digest
+            self.action, self.call = self.action.frozen()
         except ButforError as error:
             raise Stop("unusable_call", str(error)) from None
 
@@ -152,10 +152,7 @@ class Case:
         assert self.at is not None
         assert self.to is not None
         entry, graph = self.ready.entry, self.commitment.graph
-        columns = {entry.treatment.name, entry.outcome.name, *self.loaded.description.roles.covariates}
-        query = Query.effect(
-            entry.treatment.name, entry.outcome.name, within=entry.strata, measured=[n for n in columns if n in graph]
-        )
+        query = warm.remember(("query", self.ready.digest, graph.digest, self.loaded.description.roles), self._query)
         rules = self.ready.rules(self.to)
         randomised = self.loaded.sample.kind == "randomised"
         answer = warm.answer(graph, query, randomised=randomised, instrument=rules.instrument)
@@ -166,6 +163,17 @@ class Case:
             sample=self.loaded.at(self.at),
             rules=rules,
             within={name: self.context[name].value for name in entry.strata},
+        )
+
+    def _query(self) -> Query:
+        """Ask for the entry's effect, of the columns that the evidence has."""
+        assert self.ready is not None
+        assert self.commitment is not None
+        assert self.loaded is not None
+        entry, graph = self.ready.entry, self.commitment.graph
+        columns = {entry.treatment.name, entry.outcome.name, *self.loaded.description.roles.covariates}
+        return Query.effect(
+            entry.treatment.name, entry.outcome.name, within=entry.strata, measured=[n for n in columns if n in graph]
         )
 
     def take_trial(self, request: Request, loaded: Loaded) -> None:

@@ -195,18 +195,19 @@ class Commitment:
             approvals=_each(document["approvals"], Approval.from_json, f"{where}.approvals"),
         )
 
-    def approver(self, trust: TrustFile) -> Trusted | NotCommitted:
-        """Return an approver whose signature counts, or why none does."""
-        why = [f"version {self.version} of the graph {self.name!r} is approved by nobody"]
+    def approver(self, trust: TrustFile, *, by: datetime) -> Trusted | NotCommitted:
+        """Return an approver whose signature counts and was there by a time, or why there is none."""
+        why = []
         for approval in self.approvals:
             at = moment(approval.at, "$.approvals")
             payload = Approval.payload(self.digest, approval.at)
             found = trust.check(kind="graph", payload=payload, signature=approval.signature, at=at)
-            if isinstance(found, Trusted):
+            if isinstance(found, Trusted) and at <= by:
                 return found
-            assert isinstance(found, Distrust)
-            why.append(found.sentence)
-        return NotCommitted(reason="unapproved", sentence="; ".join(why if len(why) == 1 else why[1:]))
+            words = found.sentence if isinstance(found, Distrust) else f"it was not approved before {approval.at}"
+            why.append(words)
+        nobody = f"version {self.version} of the graph {self.name!r} is approved by nobody"
+        return NotCommitted(reason="unapproved", sentence="; ".join(why) or nobody)
 
     def is_expired(self, at: datetime) -> bool:
         """Say whether its time has run out."""

@@ -158,7 +158,7 @@ def committed(directory: Path | str, name: str, *, at: datetime, trust: TrustFil
         return NotCommitted(reason="uncommitted", sentence=f"there is no graph {name!r} in {directory}")
     why: list[str] = []
     for version in reversed(versions):
-        found = version.approver(trust)
+        found = version.approver(trust, by=at)
         if not isinstance(found, Trusted):
             why.append(found.sentence)
             continue

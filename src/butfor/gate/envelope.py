@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 PARTS = ("body", "fields", "signature")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Piece:
+    """One field of a body, written.
+
+    Attributes:
+        data: Its canonical bytes.
+        digest: Their digest.
+    """
+
+    data: bytes
+    digest: str
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sealed:
     """A certificate file, taken apart and not yet believed.
@@ -51,17 +64,34 @@ class Sealed:
         return sorted(name for name in {*found, *self.fields} if found.get(name) != self.fields.get(name))
 
 
-def seal(body: Mapping[str, Json], signer: Signer) -> bytes:
+def written(value: Json) -> Piece:
+    """Write one field of a body.
+
+    Raises:
+        NotRecordable: It holds what strict JSON refuses.
+    """
+    data = canonical_bytes(value)
+    return Piece(data=data, digest=digest_text(data))
+
+
+def seal(body: Mapping[str, Json], signer: Signer, *, pieces: Mapping[str, Piece] | None = None) -> bytes:
     """Return the bytes of the certificate file.
+
+    Args:
+        body: The fields.
+        signer: Who signs.
+        pieces: Further fields of the body that are written already: of ten fields of a decision that is asked for
+            again, eight are the same bytes.
 
     Raises:
         NotRecordable: The body holds what strict JSON refuses.
     """
     # Each field is written once, and the file put together from the pieces.
-    pieces = {name: canonical_bytes(body[name]) for name in sorted(body, key=_utf16)}
-    fields = canonical_bytes({name: digest_text(piece) for name, piece in pieces.items()})
+    all_pieces = {**(pieces or {}), **{name: written(value) for name, value in body.items()}}
+    ordered = {name: all_pieces[name] for name in sorted(all_pieces, key=_utf16)}
+    fields = canonical_bytes({name: piece.digest for name, piece in ordered.items()})
     signature = canonical_bytes(signer.signature(fields, kind="certificate").to_json())
-    inside = b",".join(canonical_bytes(name) + b":" + piece for name, piece in pieces.items())
+    inside = b",".join(canonical_bytes(name) + b":" + piece.data for name, piece in ordered.items())
     return b'{"body":{' + inside + b'},"fields":' + fields + b',"signature":' + signature + b"}"
 
 

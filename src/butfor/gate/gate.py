@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from butfor.errors import ButforError, InputError
 from butfor.gate.action import Action
 from butfor.gate.approvals import Used, use
-from butfor.gate.body import Head, body
+from butfor.gate.body import Head, body, of_the_call, of_the_question
 from butfor.gate.budget import Exhausted
 from butfor.gate.case import Case, Stop
 from butfor.gate.decide import decide_by, refused
-from butfor.gate.envelope import seal, unseal
+from butfor.gate.envelope import Piece, seal, unseal, written
 from butfor.gate.evidence import load_trial
 from butfor.gate.guard import guard
 from butfor.gate.ledger import Ledger
 from butfor.gate.material import Material, directory_of
 from butfor.gate.ruling import Ruling
-from butfor.gate.strict_json import canonical_bytes, parse_strict
 from butfor.gate.warm import Warm
 
 if TYPE_CHECKING:
@@ -143,6 +142,13 @@ class Gate:
         """
         return self._recorded(self._considered(action))
 
+    def certified(self, action: Action) -> bytes:
+        """Return the certificate that `decide` would give, unrecorded: for a look ahead, never for a permission.
+
+        Error budget that the question needs is spent all the same.
+        """
+        return self._sealed(self._considered(action))
+
     async def adecide(self, action: Action) -> Ruling:
         """Decide without holding up an event loop; see `decide`."""
         return await asyncio.to_thread(self.decide, action)
@@ -223,12 +229,6 @@ class Gate:
     def _prepare(self, case: Case) -> None:
         """Find everything that the verdict follows from, without looking at an outcome."""
         case.name_call()
-        # From here on the call is what its canonical bytes say: nobody else holds it.
-        case.action = Action(
-            tool=case.action.tool,
-            arguments=parse_strict(canonical_bytes(dict(case.action.arguments))),
-            agent=case.action.agent,
-        )
         case.ready = next((each for each in self.entries if each.covers(case.action)), None)
         if case.ready is None:
             raise Stop("unknown_tool", f"no entry of the policy covers a call of {case.action.tool!r} like this")
@@ -269,7 +269,7 @@ class Gate:
 
     def _written(self, case: Case) -> Ruling:
         decision = case.decision
-        certificate = seal(body(self._head(case), decision, case.inputs_or_none), self.signer)
+        certificate = self._sealed(case)
         entry_position = self._append(case, certificate)
         permit = self._bypass(case) if decision.verdict != "EXECUTE" and self.policy.mode == "enforce" else None
         return Ruling(
@@ -283,7 +283,22 @@ class Gate:
             request=case.request(),
         )
 
-    def _head(self, case: Case) -> Head:
+    def _sealed(self, case: Case) -> bytes:
+        decision, inputs = case.decision, case.inputs_or_none
+        if inputs is None or decision.measured is None:
+            return seal(body(self._head(case, whole=True), decision, inputs), self.signer)
+        assert case.commitment is not None
+        decided = (decision.reason, case.commitment, case.level, self.policy.mode)
+
+        def write() -> dict[str, Piece]:
+            fields = of_the_question(self._head(case, whole=True), decision, inputs)
+            return {name: written(value) for name, value in fields.items()}
+
+        pieces = self.warm.pieces(inputs, decided, write)
+        return seal(of_the_call(self._head(case, whole=False), decision, inputs), self.signer, pieces=pieces)
+
+    def _head(self, case: Case, *, whole: bool) -> Head:
+        """Return what the certificate says beside the decision; without the parts of the question unless whole."""
         ready = case.ready
         return Head(
             id=case.id,
@@ -299,9 +314,9 @@ class Gate:
                 "name": None if ready is None else ready.name,
                 "entry": None if ready is None else ready.document,
             },
-            commitment=None if case.commitment is None else case.commitment.to_json(),
-            evidence=case.evidence_document(),
-            budget=case.budget_document(),
+            commitment=case.commitment.to_json() if whole and case.commitment is not None else None,
+            evidence=case.evidence_document() if whole else None,
+            budget=case.budget_document() if whole else None,
         )
 
     def _append(self, case: Case, certificate: bytes) -> int:

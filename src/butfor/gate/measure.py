@@ -16,6 +16,7 @@ from butfor.estimation.few_events import two_valued
 from butfor.estimation.questions import Contrast, Level, Randomised
 from butfor.estimation.saturated import MANY_UNITS
 from butfor.gate.coding import code_of, coded_target, stratum_codes
+from butfor.gate.overflow import overflow_refused
 from butfor.gate.risk import Risk, bound_risk
 from butfor.gate.worst_case import WorstCase, worst_case
 from butfor.identification import Adjustment, Checked, Hedge, Proof, check
@@ -55,6 +56,11 @@ def measure(inputs: Inputs) -> Measured:
     Raises:
         InputError: Evidence, query and rules do not belong together.
     """
+    with overflow_refused():
+        return _measured(inputs)
+
+
+def _measured(inputs: Inputs) -> Measured:
     checked = _checked(inputs)
     if not checked.ok:
         return Measured(checked=checked)

@@ -161,6 +161,14 @@ class Rules:
     demands: Demands = Demands()
     preset: Preset = DEFAULT
 
+    def __hash__(self) -> int:
+        # Asked for several times a decision, and 10 µs each time without being remembered.
+        found = self.__dict__.get("_hash")
+        if found is None:
+            fields = tuple(getattr(self, field.name) for field in dataclasses.fields(self))
+            found = self.__dict__["_hash"] = hash(fields)
+        return int(found)
+
     @property
     def cost_limit(self) -> float | None:
         """The threshold that the declared cost meets; None where the policy does not state it."""
@@ -176,3 +184,9 @@ class Rules:
     def may_try(self) -> bool:
         """Whether EXPERIMENT is open: reversible, cheap and allowed."""
         return self.trial is not None and self.reversible and self.cheap
+
+
+def differences_table() -> str:
+    """Return what differs between the presets as Markdown, as docs/gate.md has it."""
+    rows = [f"| {subject} | {paper} | {ours} |" for subject, paper, ours in DIFFERENCES]
+    return "\n".join(["| subject | paper settings | our defaults |", "|---|---|---|", *rows])

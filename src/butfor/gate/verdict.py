@@ -86,3 +86,9 @@ REASONS: Mapping[Reason, ReasonRow] = types.MappingProxyType(
     }
 )
 """Every reason; anything that is not ``bound_met`` fails closed."""
+
+
+def reasons_table() -> str:
+    """Return the table as Markdown, as docs/gate.md has it."""
+    rows = [f"| `{reason}` | {row.verdict} | {row.exit_code} | {row.sentence} |" for reason, row in REASONS.items()]
+    return "\n".join(["| reason | verdict | exit code | what it means |", "|---|---|---|---|", *rows])

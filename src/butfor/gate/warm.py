@@ -58,6 +58,10 @@ class Warm:
         """Return what was made for a key before, or make it."""
         return self._get(("other", key), make)
 
+    def pieces(self, inputs: Inputs, decided: Hashable, make: Callable[[], _T]) -> _T:
+        """Return what was written of a question's certificate before, or write it."""
+        return self._get(("pieces", decided, *_key(inputs)), make)
+
     def peek(self, key: Hashable) -> Any:
         """Return what `keep` put under a key; None where there is nothing."""
         with self._lock:

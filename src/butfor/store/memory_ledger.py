@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ class _MemoryTransaction:
         return max(found, key=lambda each: (each.place or 0, each.position), default=None)
 
     def after(self, position: int, limit: int) -> list[LedgerRecord]:
-        return [each for each, _ in self._entries[position : position + limit]]
+        first = bisect_right(self._entries, position, key=lambda each: each[0].position)
+        return [each for each, _ in self._entries[first : first + limit]]
 
     def attachment(self, position: int) -> bytes | None:
         return self._entries[position - 1][1] if 0 < position <= len(self._entries) else None

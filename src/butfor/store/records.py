@@ -143,12 +143,13 @@ class Mismatch:
     """Something stored that is not what it should be.
 
     Attributes:
-        kind: A blob, a line of an unfinished journal, a reference to what is not there, or the database file.
+        kind: A blob, a line of an unfinished journal, what is attached to an entry of the ledger, a reference to what
+            is not there, or the database file.
         name: Its digest, its place, or the file.
         problem: What is wrong with it.
     """
 
-    kind: Literal["blob", "crossing", "reference", "database"]
+    kind: Literal["blob", "crossing", "attachment", "reference", "database"]
     name: str
     problem: str
 

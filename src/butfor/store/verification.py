@@ -8,9 +8,9 @@ from sqlalchemy import select, tuple_
 
 from butfor.errors import CorruptRecord, StoreError
 from butfor.store import journals, sqlite
-from butfor.store.blobs import unpack
+from butfor.store.blobs import unpack, unpack_bytes
 from butfor.store.records import Mismatch, Verification
-from butfor.store.tables import BLOBS, CROSSINGS
+from butfor.store.tables import BLOBS, CROSSINGS, LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +22,14 @@ _BATCH = 256
 
 
 def verify(database: Database) -> Verification:
-    """Check every blob, every line of an unfinished journal, and the database file itself."""
+    """Check every blob, line of an unfinished journal and attachment of the ledger, and the database file itself.
+
+    Whether the ledger's chain is whole, the gate says: only it knows what an entry's hash covers.
+    """
     checked = 0
     found: list[Mismatch] = []
     try:
-        for mismatch in (*_blobs(database), *_crossings(database)):
+        for mismatch in (*_blobs(database), *_crossings(database), *_attachments(database)):
             checked += 1
             found += [mismatch] if mismatch else []
         with database.reading() as connection:
@@ -71,3 +74,23 @@ def _crossings(database: Database) -> Iterator[Mismatch | None]:
             except CorruptRecord as error:
                 yield Mismatch(kind="crossing", name=where, problem=error.what)
         last = (rows[-1].run_id, rows[-1].place)
+
+
+def _attachments(database: Database) -> Iterator[Mismatch | None]:
+    last = 0
+    columns = (LEDGER.c.position, LEDGER.c.attachment, LEDGER.c.size, LEDGER.c.body)
+    while True:
+        query = select(*columns).where(LEDGER.c.position > last).order_by(LEDGER.c.position).limit(_BATCH)
+        with database.reading() as connection:
+            rows = connection.execute(query).all()
+        if not rows:
+            return
+        for row in rows:
+            if row.attachment is None:
+                continue
+            try:
+                unpack_bytes(row.attachment, row.size or 0, row.body or b"")
+                yield None
+            except CorruptRecord as error:
+                yield Mismatch(kind="attachment", name=f"entry {row.position} of the ledger", problem=error.what)
+        last = rows[-1].position

@@ -53,4 +53,4 @@ def test_a_uniform_policy_is_valued_or_refused(even):
 def test_the_real_tables_are_answered_as_is_known():
     report = run(QUICK)
     assert [check.name for check in report.checks if not check.ok] == []
-    assert len(report.checks) == 7
+    assert len(report.checks) == 9

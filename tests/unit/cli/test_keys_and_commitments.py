@@ -10,6 +10,7 @@ from butfor.cli.graph_commitments import KINDS
 from butfor.cli.main import main
 from butfor.estimation.evidence import description
 from butfor.gate.keys import load_all
+from butfor.gate.ledger import Ledger
 from butfor.gate.trust import TrustFile
 
 GRAPH = "dag { T [exposure] Y [outcome] T -> Y Z -> T Z -> Y }"
@@ -99,3 +100,21 @@ def test_evidence_from_agents_own_runs_takes_a_statement(place, capsys):
 
 def test_the_kinds_of_evidence_are_those_of_evidence():
     assert KINDS == description.KINDS
+
+
+def test_the_ledger_says_who_committed_and_approved_what_and_which_keys_came_and_went(place, capsys):
+    new(capsys, "gate")
+    assert not (place / "store").exists()  # an approver's machine may have no store, and gets none
+    Ledger.open().close()
+    made = new(capsys, "approver")
+    commit = ["graph", "commit", "g.txt", "--name", "restart", "--author", "ada", "--reason", "reviewed"]
+    for command in (commit, ["graph", "approve", "restart"], ["gate", "keys", "revoke", made["id"]]):
+        assert called(capsys, *command)[0] == 0
+    with Ledger.open() as ledger:
+        entries = [(entry.kind, entry.subject, entry.payload["event"]) for entry in ledger.entries()]
+        approved = list(ledger.entries())[2].payload
+    key = made["id"]
+    assert entries == [
+        ("key", key, "new"), ("graph", "restart", "commit"), ("graph", "restart", "approve"), ("key", key, "revoke"),
+    ]  # fmt: skip
+    assert (approved["key"], approved["version"]) == (key, 1)

@@ -13,9 +13,6 @@ from butfor.errors import InputError
 from butfor.estimation.evidence import Roles, aggregate, aggregate_expression
 from tests.unit.estimation.test_aggregate import ROLES, same, table
 
-# Ibis 12 reads DuckDB's results by the older of two names.
-pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
-
 
 def on_engine(drawn, path):
     pq.write_table(pa.table(drawn), path)

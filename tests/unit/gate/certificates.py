@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 PLAIN = Graph.of(nodes={"T": "treatment", "Y": "outcome", "Z": "state"}, directed=[("Z", "T"), ("Z", "Y"), ("T", "Y")])
+ALPHA = 6 * 0.05 / math.pi**2
 CONFOUNDED = Graph.of(
     nodes={"T": "treatment", "Y": "outcome", "Z": "state"},
     directed=[("Z", "T"), ("Z", "Y"), ("T", "Y")],
@@ -117,7 +119,7 @@ def make(
         named = digest_of({"cells": cells.to_json(), "levels": {}})
         sample = Sample(data=cells, kind=kind, digest=named)
     answer = answer_for(graph, query, randomised=kind == "randomised")
-    inputs = Inputs(graph=graph, query=query, answer=answer, sample=sample, rules=ready.rules(1.0), alpha=0.02)
+    inputs = Inputs(graph=graph, query=query, answer=answer, sample=sample, rules=ready.rules(1.0), alpha=ALPHA)
     inputs = dataclasses.replace(inputs, robustness=examine(inputs))
     head = _head(ready, (committed or commitment(graph)).to_json(), level, columns.n)
     if trial:
@@ -165,7 +167,7 @@ def _head(ready: Any, committed: Json, level: str = "rows", n: int = 0) -> Head:
             "family": digest_of("family"),
             "epoch": 1,
             "place": 1,
-            "alpha": 0.02,
+            "alpha": ALPHA,
             "key": digest_of("key"),
             "share": "",
         },

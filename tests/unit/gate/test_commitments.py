@@ -50,10 +50,17 @@ def test_the_signature_of_a_stranger_or_of_a_gate_is_no_approval(tmp_path, signe
 def test_an_approval_by_a_key_that_was_revoked_or_had_ended_does_not_count(tmp_path):
     write(tmp_path, expires_at=LATER + timedelta(days=99))
     approve(tmp_path, "restart", signer=APPROVER, at=END)
-    assert used(tmp_path) == "unapproved"
+    assert used(tmp_path, at=END) == "unapproved"
     revoked = TrustFile.of([entry(APPROVER, "approver", valid_until=None, revoked_at=END)])
-    assert used(tmp_path, trust=revoked) == "unapproved"
-    assert used(tmp_path, trust=TrustFile.of([entry(APPROVER, "approver", valid_until=None)])) == 1
+    assert used(tmp_path, at=END, trust=revoked) == "unapproved"
+    assert used(tmp_path, at=END, trust=TrustFile.of([entry(APPROVER, "approver", valid_until=None)])) == 1
+
+
+def test_an_approval_counts_from_its_time_on(tmp_path):
+    write(tmp_path, at=NOW - timedelta(days=2))
+    approve(tmp_path, "restart", signer=APPROVER, at=NOW)
+    assert used(tmp_path, at=NOW - timedelta(seconds=1)) == "unapproved"
+    assert used(tmp_path, at=NOW) == 1
 
 
 def test_a_change_is_a_new_version_and_a_draft_changes_nothing(tmp_path):

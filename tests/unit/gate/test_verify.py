@@ -272,6 +272,10 @@ def _set(path, value):
         ("provenance.kind", "randomised", "evidence"),
         ("provenance.lineage", "other.csv", "evidence"),
         ("budget.alpha", 0.04, "estimate"),
+        ("budget.alpha", 0.04, "budget"),
+        ("budget.place", 2, "budget"),
+        ("budget.share", "ops", "budget"),
+        ("budget", None, "budget"),
         ("action.outcome", "revenue", "estimate"),
         ("policy.entry.tau_u", 0.3, "estimate"),
         ("decision.verdict", "REJECT", "verdict"),
@@ -289,6 +293,8 @@ def _set(path, value):
         ("graph.query.outcomes", ["Z"], "proof"),
         ("action.call", digest_text("another call"), "call"),
         ("action.tool", "delete", "call"),
+        ("graph", None, "estimate"),
+        ("estimate", None, "estimate"),
     ],
 )
 def test_what_the_gates_own_key_signed_is_derived_again_all_the_same(path, value, check, place):
@@ -312,6 +318,13 @@ def test_a_refusal_cannot_be_turned_into_execute(place):
     made = make_refused(place)
     report = verify(forged(made, _set("decision.verdict", "EXECUTE")), given(made))
     assert "verdict" in failures(report)
+
+
+def test_a_refusal_without_evidence_has_no_numbers(place):
+    made = make_refused(place)
+    for path, value in (("estimate", {}), ("risk", make(place=place).body["risk"]), ("proof", {"kind": "none"})):
+        report = verify(forged(made, _set(path, value)), given(made, call=None))
+        assert {"estimate", "schema"} & set(failures(report)), path
 
 
 def test_changed_statistics_have_another_digest(place):
@@ -358,6 +371,12 @@ def test_a_graph_that_had_expired_when_the_decision_was_made_is_named(place):
     trust = TrustFile.of([entry(GATE, "gate", valid_until=None), entry(APPROVER, "approver")])
     report = verify(late, given(made, trust=trust))
     assert "expired" in failures(report)["commitment"].sentence
+
+
+def test_an_approval_that_is_younger_than_the_decision_does_not_count(place):
+    made = make(place=place)
+    early = forged(made, _set("decision.at", "2026-05-31T22:59:59Z"))
+    assert "not approved before" in failures(verify(early, given(made)))["commitment"].sentence
 
 
 def test_agents_own_runs_take_the_edge_or_a_signed_reason(place):

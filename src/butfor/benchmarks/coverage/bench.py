@@ -43,7 +43,8 @@ def run(settings: Settings) -> Report:
     """Draw worlds again and again, in three orientations, and count how often a lower bound exceeds the truth.
 
     Options: ``worlds`` (names, or beginnings with ``*``, separated by semicolons), ``repetitions``, ``n`` (sizes),
-    ``peers`` (``no`` to leave them out), ``keep`` (a file of finished cells: a sweep that was cut off goes on).
+    ``peers`` (``no`` to leave them out, ``only`` to ask nobody else), ``peer_repetitions``, ``keep`` (a file of
+    finished cells: a sweep that was cut off goes on).
     """
     chosen = [part for part in settings.options.get("worlds", "").split(";") if part]
     sizes = [int(n) for n in settings.options.get("n", ",".join(map(str, SIZES))).split(",")]
@@ -56,17 +57,18 @@ def run(settings: Settings) -> Report:
     kept = Kept(settings.options.get("keep"))
     rows: list[dict[str, Any]] = []
     checks: list[Check] = []
-    for world in worlds:
+    asked = settings.options.get("peers")
+    for world in () if asked == "only" else worlds:
         for n in sizes:
             for mirror in MIRRORS:
                 cell_rows, cell_checks = _cell(world, n, mirror, settings, kept)
                 rows += cell_rows
                 checks += cell_checks
-    if not chosen or "peeking" in chosen:
+    if asked != "only" and (not chosen or "peeking" in chosen):
         peeked, held = peeking(settings)
         rows += peeked
         checks += held
-    peers, notes = ([], []) if settings.options.get("peers") == "no" else peer_rows(worlds, settings)
+    peers, notes = ([], []) if asked == "no" else peer_rows(worlds, settings)
     return Report(
         name="coverage",
         settings={"quick": settings.quick, "seed": settings.seed, "alpha": ALPHA, "n": sizes, "worlds": len(worlds)},

@@ -20,25 +20,28 @@ WORLDS = ("linear", "curved", "little overlap")
 UNITS = 500
 REPETITIONS = 50
 QUICK_REPETITIONS = 5
+# What a peer may take, in seconds.
+PATIENCE, QUICK_PATIENCE = 3600, 20
 
 
 def peer_rows(worlds: Sequence[World], settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the peers' rows of the table and a note for each that was not run."""
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
-    count, limit = (QUICK_REPETITIONS, 20) if settings.quick else (REPETITIONS, 600)
+    count, limit = (QUICK_REPETITIONS, QUICK_PATIENCE) if settings.quick else (REPETITIONS, PATIENCE)
+    count = int(settings.options.get("peer_repetitions", count))
     names = WORLDS[1:2] if settings.quick else WORLDS
     asked = [world for world in worlds if world.name in names]
-    for peer, environment in PEERS.items():
-        for world in asked:
-            answer = run_peer(
-                environment, "estimation", {"peer": peer, "tables": _tables(world, count, settings.seed)}, seconds=limit
-            )
-            if answer["status"] != "ok":
-                rows.append({"world": world.name, "n": UNITS, "method": peer, "why": answer["status"]})
-                notes.append(f"{peer}: {answer['status']}")
-                break
-            missed = sum(lower > world.truth for lower in answer["lowers"]) / count
+    tables = [table for world in asked for table in _tables(world, count, settings.seed)]
+    for peer, environment in PEERS.items() if asked else ():
+        answer = run_peer(environment, "estimation", {"peer": peer, "tables": tables}, seconds=limit)
+        if answer["status"] != "ok":
+            rows += [{"world": world.name, "n": UNITS, "method": peer, "why": answer["status"]} for world in asked]
+            notes.append(f"{peer}: {answer['status']}")
+            continue
+        for i, world in enumerate(asked):
+            lowers = answer["lowers"][i * count : (i + 1) * count]
+            missed = sum(lower > world.truth for lower in lowers) / count
             told = {"missed among answers": missed, "missed of all": missed, "repetitions": count, "refused": 0.0}
             rows.append(
                 {"world": world.name, "n": UNITS, "mirror": "as drawn", "method": answer["method"], "why": "–", **told}

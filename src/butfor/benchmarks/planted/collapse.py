@@ -19,13 +19,24 @@ if TYPE_CHECKING:
     from butfor.benchmarks.planted.world import World
 
 
+FREE, LIMITED = "search", "search, η = 0"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A planted run, K of the published rule, and whether a judge is behind the outcome."""
+    """A planted run at one price.
+
+    Attributes:
+        world: The run.
+        draws: K of the published rule.
+        judge: Whether a judge is behind the outcome.
+        named_by: The modes of search that must name the right step in 80% at this price.
+    """
 
     world: World
     draws: int
     judge: bool = False
+    named_by: tuple[str, ...] = (FREE, LIMITED)
 
     @property
     def calls(self) -> int:
@@ -37,7 +48,13 @@ def cases() -> list[Case]:
     """List where the published rule works, and where it does not."""
     late = late_rescue(10, at=5, rescue=0.02)
     noisy = judged(pivotal(10, at=5), flips=0.1)
-    return [Case(world=late, draws=16), Case(world=late, draws=80), Case(world=noisy, draws=32, judge=True)]
+    return [
+        Case(world=late, draws=16, named_by=()),
+        Case(world=late, draws=80),
+        # Without an assumption a judge's noise leaves more open at this price, and not at one and a half times as much.
+        Case(world=noisy, draws=32, judge=True, named_by=(LIMITED,)),
+        Case(world=noisy, draws=48, judge=True),
+    ]
 
 
 def collapse(ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
@@ -46,14 +63,13 @@ def collapse(ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
     checks: list[Check] = []
     for case in cases():
         rows.append(_published(case, ask.seeds))
-        for name, max_help in (("search", None), ("search, η = 0", 0.0)):
+        for name, max_help in ((FREE, None), (LIMITED, 0.0)):
             outcomes = _searched(case, max_help, ask.seeds)
             rows.append(row(case.world.name, case.world.steps, f"{name}, price of K = {case.draws}", outcomes))
             place = f"{case.world.name}, n = {case.world.steps}, price of K = {case.draws}, {name}"
             good = sum(o.right is not False for o in outcomes)
             checks.append(at_least(f"right or withheld ≥ .95: {place}", good, len(outcomes), 0.95))
-            # Without an assumption a judge's noise leaves more open at this price; the row says how much.
-            if case.draws > 16 and (max_help is not None or not case.judge):
+            if name in case.named_by:
                 right = sum(o.right is True for o in outcomes)
                 checks.append(at_least(f"right ≥ .80: {place}", right, len(outcomes), 0.80))
     return rows, checks

@@ -7,10 +7,9 @@ import functools
 from typing import TYPE_CHECKING
 
 from butfor.benchmarks.toolbench.cases import Ruling
-from butfor.estimation.falsification import falsify
 from butfor.gate import DEFAULT, PAPER, Demands, Inputs, Rules, Sample, Trial, answer_for
 from butfor.gate.decide import decide
-from butfor.gate.robustness.report import Robustness
+from butfor.gate.robustness import examine
 from butfor.identification import Query
 
 if TYPE_CHECKING:
@@ -76,8 +75,9 @@ class GateMethod:
                 data=columns, kind="randomised" if assigned else "observational", age=0.0 if trial else case.age
             ),
             rules=self.rules(case),
-            robustness=None if assigned else self._tested(case),
         )
+        if self.preset.tests_graph or self.demands != _NO_DEMANDS:
+            inputs = dataclasses.replace(inputs, robustness=examine(inputs, show=False))
         return decide(inputs)
 
     def rules(self, case: Case) -> Rules:
@@ -99,12 +99,6 @@ class GateMethod:
 
     def _instrument(self, family: Family) -> tuple[str, Assumption] | None:
         return INSTRUMENTS.get(family.name) if self.instruments else None
-
-    def _tested(self, case: Case) -> Robustness | None:
-        """Test the graph on the log, where the preset does."""
-        if not (self.preset.tests_graph or self.demands.falsification):
-            return None
-        return Robustness(falsification=falsify(case.log_columns, case.graph))
 
 
 PAPER_SETTINGS = GateMethod(preset=PAPER)

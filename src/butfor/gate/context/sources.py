@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import importlib
 import inspect
 import os
@@ -11,9 +12,8 @@ import re
 import signal
 import subprocess
 import threading
-import urllib.request
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from butfor.errors import InputError
 from butfor.gate.context.reading import MOST_TEXT, Source, parsed
@@ -163,23 +163,28 @@ def http_source(url: str, *, timeout: float, **limits: Any) -> Source:
     """
     if not url.startswith(("http://", "https://")):
         raise InputError(f"{url!r} is no http address", fix="write http:// or https://")
-    opener = urllib.request.OpenerDirector()
-    for handler in (urllib.request.HTTPHandler, urllib.request.HTTPSHandler, urllib.request.HTTPErrorProcessor):
-        opener.add_handler(handler())
 
     def read(arguments: Mapping[str, Json]) -> Any:
         address = _HOLE.sub(lambda hole: quote(plain_text(hole[1], arguments), safe=""), url)
-
-        def get() -> bytes:
-            with opener.open(address, timeout=timeout) as answer:
-                status = int(answer.status)
-                if status != 200:
-                    raise InputError(f"the server answered {status}", where=address, fix="check the address")
-                return bytes(answer.read(MOST_TEXT + 1))
-
-        return parsed(ended(get, timeout))
+        return parsed(ended(lambda: _get(address, timeout), timeout))
 
     return Source(kind="http", read=read, timeout=timeout, **limits)
+
+
+def _get(address: str, timeout: float) -> bytes:
+    parts = urlsplit(address)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.netloc, timeout=timeout)
+    try:
+        connection.request("GET", urlunsplit(("", "", parts.path or "/", parts.query, "")))
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise InputError(f"the server answered {answer.status}", where=address, fix="check the address")
+        return answer.read(MOST_TEXT + 1)
+    except (OSError, http.client.HTTPException) as error:
+        raise InputError(f"the server cannot be asked ({error})", where=address, fix="check the address") from None
+    finally:
+        connection.close()
 
 
 def sql_source(query: str, database: str, *, timeout: float, **limits: Any) -> Source:

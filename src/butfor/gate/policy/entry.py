@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from butfor.gate.context.reading import Source
     from butfor.gate.policy.model import ContextVariable, Entry, Policy
 
+# An agent may send any value: what is remembered of them ends here.
+MOST_KEPT = 1000
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Ready:
@@ -77,8 +80,14 @@ class Ready:
         return value
 
     def rules(self, to: float | str) -> Rules:
-        """Return what EXECUTE takes for a call that sets `to`."""
-        return rules_of(self.entry, self.preset, to)
+        """Return what EXECUTE takes for a call that sets `to`; the same object for the same value."""
+        kept: dict[float | str, Rules] = self.__dict__.setdefault("_rules", {})
+        found = kept.get(to)
+        if found is None:
+            found = rules_of(self.entry, self.preset, to)
+            if len(kept) < MOST_KEPT:
+                kept[to] = found
+        return found
 
 
 def _same(value: Json, wanted: str | float | bool) -> bool:

@@ -12,6 +12,7 @@ from butfor.errors import ButforError
 from butfor.estimation.columns import Columns
 from butfor.estimation.falsification import falsify
 from butfor.gate.coding import code_of
+from butfor.gate.overflow import overflow_refused
 from butfor.gate.robustness.mutations import mutants
 from butfor.gate.robustness.report import Robustness, Strength
 from butfor.identification import Adjustment, Proof
@@ -38,7 +39,7 @@ def examine(inputs: Inputs, *, show: bool = True) -> Robustness | None:
         What was found; None for cells, which hold no rows to test, and for randomised rows, which need no graph.
     """
     data, demands = inputs.sample.data, inputs.rules.demands
-    if not isinstance(data, Columns) or not isinstance(inputs.answer, Proof):
+    if not isinstance(data, Columns) or not isinstance(inputs.answer, Proof) or not 0.0 < inputs.level < 0.5:
         return None
     few = show and data.n <= MOST_SHOWN
     wants_strength = demands.robustness is not None or demands.odds_factor is not None
@@ -56,7 +57,8 @@ def falsification_of(inputs: Inputs, columns: Columns) -> Falsification | None:
         step = -(-columns.n // MOST_TESTED)
         rows = columns.where(np.arange(columns.n) % step == 0)
     try:
-        return falsify(rows, inputs.graph, alpha=FALSIFICATION_LEVEL)
+        with overflow_refused():
+            return falsify(rows, inputs.graph, alpha=FALSIFICATION_LEVEL)
     except ButforError:
         return None
 
@@ -77,8 +79,12 @@ def strength_of(inputs: Inputs, columns: Columns) -> Strength | None:
     if found is None or found.n < 3:
         return None
     names = answer.argument.adjust_for
-    share, share_words = _share(inputs, found, names)
-    factor, factor_words = _factor(inputs, found, names)
+    try:
+        with overflow_refused():
+            share, share_words = _share(inputs, found, names)
+            factor, factor_words = _factor(inputs, found, names)
+    except ButforError:
+        return None
     return Strength(robustness=share, odds_factor=factor, words=" ".join(filter(None, (share_words, factor_words))))
 
 
@@ -105,10 +111,7 @@ def _share(inputs: Inputs, columns: Columns, names: tuple[str, ...]) -> tuple[fl
         table=table,
         levels={name: texts for name, texts in columns.levels.items() if name != columns.treatment},
     )
-    try:
-        found = linear_sensitivity(coded, names, threshold=rules.tau_u, alpha=inputs.level)
-    except (ButforError, np.linalg.LinAlgError, ValueError):
-        return None, ""
+    found = linear_sensitivity(coded, names, threshold=rules.tau_u, alpha=inputs.level)
     if isinstance(found, Undefined):
         return None, ""
     value = float(found.robustness_of_bound)

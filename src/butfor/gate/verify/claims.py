@@ -73,7 +73,7 @@ def check_commitment(case: Case) -> Check:
         return unknown("commitment", "no trust file says whose approval counts")
     graph = graph_of(stated["document"])
     found = Commitment.from_json(stated["commitment"], graph, "$.graph.commitment")
-    approver = found.approver(case.given.trust)
+    approver = found.approver(case.given.trust, by=case.at)
     if isinstance(approver, NotCommitted):
         return failed("commitment", approver.sentence, "$.graph.commitment.approvals")
     if found.is_expired(case.at):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,14 @@ from butfor.estimation.cells import Cells
 from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate.body import Head, body, versions
-from butfor.gate.decide import decide
+from butfor.gate.budget import OTHERS
+from butfor.gate.decide import decide, refused
 from butfor.gate.robustness import examine
 from butfor.gate.strict_json import canonical_bytes, parse_strict
 from butfor.gate.sums import cells_document, cells_in
 from butfor.gate.verdict import REASONS
 from butfor.gate.verify.checks import failed, ok, unknown
-from butfor.gate.verify.comparing import AGREE, differences, told
+from butfor.gate.verify.comparing import AGREE, differences, same, told
 from butfor.gate.verify.inputs import entry_of, inputs_of, rules_in
 
 if TYPE_CHECKING:
@@ -59,20 +61,62 @@ def check_evidence(case: Case) -> tuple[Check, Level]:
     return ok("evidence", f"{words}: {found}"), level
 
 
+def check_budget(case: Case) -> Check:
+    """Derive the error level again: α/m with a declared list, else the j-th term of the share's series."""
+    stated, granted = case.body, case.body["budget"]
+    if granted is None:
+        if not _spends(stated):
+            return ok("budget", "nothing had to be spent")
+        return failed("budget", "the evidence was looked at, and no error level was spent", "$.budget")
+    entry = entry_of(stated)
+    listed, shares = entry.budget.hypotheses, entry.budget.shares
+    if listed is not None:
+        alpha = entry.alpha / len(listed)
+    else:
+        left = max(0.0, 1.0 - sum(shares.values()))
+        others = left if entry.budget.other_agents is None else entry.budget.other_agents
+        share = others if granted["share"] == OTHERS else shares.get(granted["share"], 0.0)
+        alpha = 6 * share * entry.alpha / (math.pi * granted["place"]) ** 2
+    if not same(granted["alpha"], alpha):
+        return failed("budget", told("$.budget.alpha", granted["alpha"], alpha), "$.budget.alpha")
+    return ok("budget", f"{alpha:.3g} of {entry.alpha:g}, place {granted['place']} in epoch {granted['epoch']}")
+
+
+def _spends(stated: Mapping[str, Json]) -> bool:
+    """Say whether evidence was looked at for a question that could have come out as EXECUTE."""
+    if stated["estimate"] is None:
+        return False
+    rules = rules_in(stated)
+    possible = stated["hedge"] is None or (rules.preset.partial and rules.outcome_range is not None)
+    return rules.preset.spends_budget and possible
+
+
 def check_derived(case: Case, level: Level) -> list[Check]:
     """Decide again, write the body again, and name every field that comes out differently."""
     stated = case.body
-    if level == "nothing" or (stated["estimate"] is None and stated["decision"]["reason"] in _BEFORE_EVIDENCE):
-        return [ok("estimate", "no evidence was looked at"), _by_the_table(stated)]
-    inputs = None if level == "attested" else inputs_of(stated, case.given.rows)
-    if inputs is None:
-        return [unknown("estimate", "without the evidence no number can be derived"), _by_stated_numbers(case)]
-    inputs = dataclasses.replace(inputs, robustness=_examined(stated, inputs))
-    found = parse_strict(canonical_bytes(body(_head(stated), decide(inputs), inputs)))
+    early = _was_early(stated, level)
+    inputs = inputs_of(stated, case.given.rows) if stated["graph"] is not None and level != "attested" else None
+    if inputs is None and not (early and stated["graph"] is None):
+        numbers = unknown("estimate", "without the evidence no number can be derived")
+        return [numbers, _by_the_table(stated) if early else _by_stated_numbers(case)]
+    found = parse_strict(canonical_bytes(_body_again(stated, inputs, early=early)))
     changed = [each for each in differences(dict(stated), found) if not each[0].startswith("$.provenance.versions")]
     verdict = [each for each in changed if each[0].startswith("$.decision.")]
     rest = [each for each in changed if each not in verdict]
-    return [_numbers(stated, rest), _verdict(stated, found, verdict)]
+    return [_numbers(stated, rest), _by_the_table(stated) if early else _verdict(found, verdict)]
+
+
+def _was_early(stated: Mapping[str, Json], level: Level) -> bool:
+    """Say whether it is a refusal for which no bound was computed, for a reason that the certificate only states."""
+    return level == "nothing" or (stated["estimate"] is None and stated["decision"]["reason"] in _BEFORE_EVIDENCE)
+
+
+def _body_again(stated: Mapping[str, Json], inputs: Inputs | None, *, early: bool) -> dict[str, Json]:
+    decision = stated["decision"]
+    if early or inputs is None:
+        return body(_head(stated), refused(decision["reason"], *decision["missing"]), inputs)
+    inputs = dataclasses.replace(inputs, robustness=_examined(stated, inputs))
+    return body(_head(stated), decide(inputs), inputs)
 
 
 def _numbers(stated: Mapping[str, Json], changed: list[tuple[str, Json, Json]]) -> Check:
@@ -81,17 +125,16 @@ def _numbers(stated: Mapping[str, Json], changed: list[tuple[str, Json, Json]]) 
         return failed("estimate", f"{words}{_other_versions(stated)}", *(path for path, _, _ in changed))
     estimate = stated["estimate"]
     if estimate is None:
-        return ok("estimate", "the call was refused before a bound was computed, and is again")
+        return ok("estimate", "the call was refused before any bound was computed")
     words = f"{estimate['bound_on']} in [{_number(estimate['lower'])}, {_number(estimate['upper'])}]"
     return ok("estimate", f"{words} at alpha {estimate['alpha']:.3g}, to {AGREE:g}")
 
 
-def _verdict(stated: Mapping[str, Json], found: Mapping[str, Json], changed: list[tuple[str, Json, Json]]) -> Check:
+def _verdict(found: Mapping[str, Json], changed: list[tuple[str, Json, Json]]) -> Check:
     decision = found["decision"]
     if changed:
         words = "; ".join(told(*each) for each in changed[:_SHOWN])
         return failed("verdict", words, *(path for path, _, _ in changed))
-    del stated
     return ok("verdict", f"{decision['verdict']}: {decision['reason']}")
 
 
@@ -201,8 +244,8 @@ def _head(stated: Mapping[str, Json]) -> Head:
         call=action["call"],
         context=action["context"],
         policy=stated["policy"],
-        commitment=graph["commitment"],
-        evidence=evidence,
+        commitment=None if graph is None else graph["commitment"],
+        evidence=evidence if evidence.get("level") is not None else None,
         budget=stated["budget"],
     )
 

@@ -9,7 +9,7 @@ from butfor.errors import ButforError
 from butfor.gate.verify.case import Case, Given
 from butfor.gate.verify.checks import Report, failed
 from butfor.gate.verify.claims import check_call, check_commitment, check_graph, check_policy, check_proof
-from butfor.gate.verify.derived import check_derived, check_evidence
+from butfor.gate.verify.derived import check_budget, check_derived, check_evidence
 from butfor.gate.verify.document import check_bytes, check_fields, check_form, check_schema, check_signature
 from butfor.gate.verify.inclusion import check_ledger
 
@@ -58,7 +58,7 @@ def _within(case: Case) -> tuple[list[Check], Level]:
     level: Level = "attested"
     try:
         evidence, level = check_evidence(case)
-        checks += [evidence, *check_derived(case, level)]
+        checks += [evidence, _made("budget", lambda: check_budget(case)), *check_derived(case, level)]
     except _FAULTS as error:
         checks.append(failed("estimate", _sentence(error)))
     return [*checks, _made("ledger", lambda: check_ledger(case))], level
