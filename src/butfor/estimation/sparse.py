@@ -123,8 +123,7 @@ def _some_of(rows: NDArray[np.intp]) -> NDArray[np.intp]:
 def _least_squares(design: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
     gram = design.T @ design
     gram[np.diag_indices_from(gram)] += OUTCOME_RIDGE
-    weights: NDArray[np.float64] = np.linalg.solve(gram, design.T @ target)
-    return weights
+    return np.asarray(np.linalg.solve(gram, design.T @ target), dtype=np.float64)
 
 
 def forward(
