@@ -45,7 +45,7 @@ def test_outcomes_of_the_predicted_units_change_nothing():
     fit, predict = np.arange(800), np.arange(800, 1200)
     changed = np.where(np.arange(1200) < 800, rows.y, 100.0)
     known = [SparseNuisances(dictionary(rows, names), rows.t, 20).outcome(fit, predict, y) for y in (rows.y, changed)]
-    assert np.array_equal(*known)
+    assert np.array_equal(known[0], known[1])
 
 
 def test_a_dictionary_of_many_distinct_values_stays_small():
