@@ -82,9 +82,10 @@ def test_what_is_remembered_is_what_would_be_found():
 
 def test_the_memory_ends_somewhere():
     warm = Warm(most=2)
-    made = [warm.remember(name, lambda name=name: [name]) for name in "abc"]
-    assert warm.remember("c", list) is made[2]
-    assert warm.remember("a", list) is not made[0]
+    for name in "abc":
+        warm.keep(name, name.upper())
+    warm.remember("d", list)
+    assert [warm.peek(name) for name in "abc"] == [None, None, "C"]
 
 
 def test_what_raised_is_not_remembered():
