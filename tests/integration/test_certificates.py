@@ -5,6 +5,7 @@ import json
 import shutil
 import zipfile
 
+import numpy as np
 import pytest
 
 from butfor.canonical import digest_text
@@ -20,6 +21,7 @@ from butfor.gate.segment import Segment
 from butfor.gate.strict_json import parse_strict
 from butfor.gate.verify import Given, verify
 from butfor.gate.verify.gathering import bundle_of, from_store, read_rows, with_bundle, with_store
+from butfor.graphs import Graph
 from tests.unit.gate.places import GATE, NOW, POLICY, place, rows
 
 TIERS = {"gold": "bound_met", "silver": "insufficient_reversible", "bronze": "shown_harmful"}
@@ -356,4 +358,29 @@ def test_a_trial_that_was_resolved_is_derived_again(tmp_path):
     assert ruling.verdict == "EXECUTE", ruling.in_words()
     data = ruling.certificate
     report = verify(data, with_store(Given(trust=trust), data, tmp_path / "store"))
+    assert (report.level, failures(report), status(report, "estimate")) == ("rows", set(), "ok")
+
+
+def test_more_than_a_million_rows_are_named_by_their_digest_and_said_to_be(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    n = 1_000_002
+    table = {"restarted": np.arange(n) % 2, "recovered": (np.arange(n) % 10 < 4 + 3 * (np.arange(n) % 2)).astype(int)}
+    table["load"] = np.arange(n) // 2 % 3
+    parquet.write_table(pyarrow.table(table), tmp_path / "incidents.parquet")
+    policy = POLICY.replace("incidents.csv", "incidents.parquet").replace(", time: seen_at", "")
+    policy = policy.replace("    max_evidence_age: 90d\n", "").replace("    strata: [tier]\n", "")
+    policy = policy.replace("    context:\n      tier: {argument: tier}\n", "")
+    edges = [("load", "restarted"), ("load", "recovered"), ("restarted", "recovered")]
+    graph = Graph.of(nodes={"restarted": "treatment", "recovered": "outcome", "load": "state"}, directed=edges)
+    here = place(tmp_path, policy=policy, graph=graph)
+    with here.open() as gate:
+        ruling = gate.decide(call_of("gold"))
+        trust = gate.material.trust()
+    assert ruling.verdict == "EXECUTE", ruling.in_words()
+    assert not (tmp_path / "store" / "evidence").exists()
+    data = ruling.certificate
+    assert parse_strict(data)["body"]["provenance"]["level"] == "attested"
+    report = verify(data, with_store(Given(trust=trust), data, tmp_path / "store"))
+    assert (report.level, failures(report)) == ("attested", set())
+    report = verify(data, Given(trust=trust, rows=read_rows(tmp_path / "incidents.parquet", data)))
     assert (report.level, failures(report), status(report, "estimate")) == ("rows", set(), "ok")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -118,11 +119,13 @@ class Material:
     def keep(self, loaded: Loaded) -> Loaded:
         """Keep rows beside the ledger, so that a certificate can be derived again after their file has changed.
 
+        More than a million are named by their digest only, and the certificate says so.
+
         Raises:
             InputError: They cannot be written.
         """
-        if loaded.rows is not None:
-            keep(self._home or home(), loaded.sample.digest, loaded.rows)
+        if loaded.rows is not None and not keep(self._home or home(), loaded.sample.digest, loaded.rows):
+            return dataclasses.replace(loaded, level="attested")
         return loaded
 
 

@@ -14,6 +14,7 @@ from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate.body import Head, body, versions
 from butfor.gate.budget import OTHERS
 from butfor.gate.decide import decide, refused
+from butfor.gate.extract import MOST_ROWS
 from butfor.gate.robustness import examine
 from butfor.gate.strict_json import canonical_bytes, parse_strict
 from butfor.gate.sums import cells_document, cells_in
@@ -180,7 +181,8 @@ def _wrong_age(case: Case) -> str | None:
     stated, said = case.body["provenance"], case.body["decision"]["evidence_age"]
     if _is_trial(case.body):
         return None if said == 0 else f"the age of a trial's rows is {said}, and 0 was expected"
-    newest = _time(stated["window"][1]) if stated["window"] is not None and stated["level"] == "rows" else None
+    timed = stated["window"] is not None and stated["level"] != "statistics"
+    newest = _time(stated["window"][1]) if timed else None
     if newest is None:
         return None if said is None else f"the age {said} follows from no window"
     age = max(0.0, (case.at - newest).total_seconds())
@@ -197,14 +199,15 @@ def _not_as_asked(body: Mapping[str, Json]) -> str | None:
     """Return the field in which the evidence is another than the policy entry says; no digest of rows holds these."""
     stated, asked = body["provenance"], entry_of(body).evidence
     if _is_trial(body):
-        return None if (stated["kind"], stated["level"]) == ("randomised", "rows") else "$.provenance.kind"
+        return None if stated["kind"] == "randomised" else "$.provenance.kind"
     kind = "policy-confounded" if asked.runs is not None else asked.kind
     if kind is not None and stated["kind"] != kind:
         return "$.provenance.kind"
     runs = None if asked.runs is None else f"runs of {asked.runs}"
     if stated["lineage"] not in (asked.file, asked.sql, asked.saved, runs):
         return "$.provenance.lineage"
-    return None if stated["level"] == asked.level else "$.provenance.level"
+    many = stated["rows"] > MOST_ROWS and asked.level == "rows"
+    return None if stated["level"] == ("attested" if many else asked.level) else "$.provenance.level"
 
 
 def _time(text: str) -> datetime | None:
