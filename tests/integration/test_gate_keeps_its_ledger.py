@@ -53,7 +53,7 @@ def test_strata_spend_and_asking_again_does_not(tmp_path):
         again = [gate.decide(call(tier, node=7, agent="another")) for tier in TIERS]
         assert spending(gate.ledger) == [before]
         assert [(each.hypotheses, each.agent) for each in before.shares] == [(3, "")]
-        assert before.spent == pytest.approx(6 / np.pi**2 * 0.05 * (1 + 1 / 4 + 1 / 9))
+        assert before.spent == pytest.approx(0.05)  # an equal part for each tier of the evidence
         assert again[0].verdict == "EXECUTE"
 
 

@@ -42,6 +42,9 @@ UNITS_A_PICKED_FUNCTION = 12
 # with 10 covariates and 500 units, where it has that, bounds kept their level.
 FREE_ROOM = 8
 SMALLEST_ROOM = 18
+# However many the units: a whole series of 60 covariates has 2,800 functions, 2 GB and minutes for 100,000 units.
+MOST_WHOLE_COVARIATES = 20
+MOST_PICKED_FUNCTIONS = 300
 # Median residual, in standard deviations of the outcome, below which only rounding and the ridge are left.
 SMALLEST_RESIDUAL = 1e-4
 
@@ -125,10 +128,11 @@ def _series(
 ) -> tuple[SeriesNuisances | SparseNuisances | Insufficient, str, str]:
     """Return the whole series where the smaller arm supports it, else a sparse one, with its name and assumption."""
     knots = knots_for(columns, names, smaller_arm=smaller)
-    if knots >= FEWEST_KNOTS:
+    if knots >= FEWEST_KNOTS and len(names) <= MOST_WHOLE_COVARIATES:
         assumption = "outcome and log-odds of treatment smooth in each covariate, interactions pairwise products"
         return SeriesNuisances(series_basis(columns, names, smaller_arm=smaller)), "series", assumption
-    picked, room = dictionary(columns, names), smaller // UNITS_A_PICKED_FUNCTION
+    picked = dictionary(columns, names)
+    room = min(MOST_PICKED_FUNCTIONS, smaller // UNITS_A_PICKED_FUNCTION)
     needed = max(SMALLEST_ROOM, picked.plain.shape[1] + FREE_ROOM)
     if room >= needed:
         assumption = (

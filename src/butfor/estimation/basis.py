@@ -102,11 +102,12 @@ def dictionary(columns: Columns, names: Iterable[str]) -> Dictionary:
         values = columns.table[name]
         if _constant(values):
             continue
-        indicators = [(values == value).astype(float) for value in np.unique(values)[1:]]
-        text, counted = name in columns.levels, _has_indicators(columns, name)
-        own = [_standardised(part) for part in (indicators if text else [values])]
+        counted = _has_indicators(columns, name)
+        kinds = np.unique(values)[1:] if counted else ()
+        indicators = [_standardised((values == kind).astype(float)) for kind in kinds]
+        own = indicators if name in columns.levels else [_standardised(values)]
         plain += own
-        functions += [_standardised(part) for part in indicators] if counted else own
+        functions += indicators if counted else own
         if not counted:
             at = np.unique(np.quantile(own[0], np.arange(1, DICTIONARY_KNOTS + 1) / (DICTIONARY_KNOTS + 1)))
             hinges = [np.maximum(own[0] - knot, 0.0) for knot in at]

@@ -21,6 +21,8 @@ FOR_TREATMENT = 0.34
 # Share of the room that the propensity gets. With all of it half of the tables with 60 covariates and 2,000 units were
 # refused for overlap that was there: so rich a fit invents certainty. With half none was, and bounds missed as rarely.
 TREATMENT_ROOM = 0.5
+# Picking looks at no more units than this; the fit that follows sees all.
+MOST_UNITS = 20_000
 _NOTHING: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 # A function of whose variance less than this is left beside the picked ones repeats them.
 REPEATED = 1e-6
@@ -44,49 +46,65 @@ class SparseNuisances:
 
     def outcome(self, fit: NDArray[np.intp], predict: NDArray[np.intp], y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Fit by least squares; predictions stay within the fitted units' range."""
-        functions, first = self._for_treatment(predict)
-        known = y[fit]
-        functions = np.hstack([functions, self._products(fit, known)])
-        picked = forward(functions[fit], known, self._room, first[: int(self._room * FOR_TREATMENT)])
-        design = _with_intercept(functions[np.ix_(fit, picked)])
-        gram = design.T @ design
-        gram[np.diag_indices_from(gram)] += OUTCOME_RIDGE
-        predicted = _with_intercept(functions[np.ix_(predict, picked)]) @ np.linalg.solve(gram, design.T @ known)
+        products, first = self._for_treatment(predict)
+        products = np.hstack([products, self._products(fit, y)])
+        picked = self._picked(fit, products, y, self._room, first[: int(self._room * FOR_TREATMENT)])
+        known, design = y[fit], self._design(fit, products, picked)
+        predicted = self._design(predict, products, picked) @ _least_squares(design, known)
         return np.clip(predicted, known.min(), known.max())
 
     def propensity(
         self, fit: NDArray[np.intp], predict: NDArray[np.intp], treated: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Fit by logistic regression."""
-        functions, _ = self._for_treatment(predict)
-        known = treated[fit].astype(float)
-        picked = forward(functions[fit], known, int(self._room * TREATMENT_ROOM), _NOTHING)
-        weights = logistic(_with_intercept(functions[np.ix_(fit, picked)]), known)
-        return chance_of(_with_intercept(functions[np.ix_(predict, picked)]) @ weights)
+        products, _ = self._for_treatment(predict)
+        received = treated.astype(float)
+        picked = self._picked(fit, products, received, int(self._room * TREATMENT_ROOM), _NOTHING)
+        weights = logistic(self._design(fit, products, picked), received[fit])
+        return chance_of(self._design(predict, products, picked) @ weights)
 
     def _for_treatment(self, predict: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """Return the functions for a fold, and those that predict the treatment in the other folds, best first."""
-        for fold, functions, picked in self._known:
+        """Return a fold's products, and the functions that predict the treatment in the other folds, best first."""
+        for fold, products, picked in self._known:
             if fold is predict:
-                return functions, picked
+                return products, picked
         rest = np.setdiff1d(np.arange(self._treatment.size), predict)
-        t = self._treatment[rest]
-        functions = np.hstack([self._dictionary.functions, self._products(rest, t)])
-        picked = forward(functions[rest], t, self._room, _NOTHING)
-        self._known.append((predict, functions, picked))
-        return functions, picked
+        products = self._products(rest, self._treatment)
+        picked = self._picked(rest, products, self._treatment, self._room, _NOTHING)
+        self._known.append((predict, products, picked))
+        return products, picked
+
+    def _picked(
+        self,
+        rows: NDArray[np.intp],
+        products: NDArray[np.float64],
+        target: NDArray[np.float64],
+        room: int,
+        start: NDArray[np.intp],
+    ) -> NDArray[np.intp]:
+        some = _some_of(rows)
+        return forward(np.hstack([self._dictionary.functions[some], products[some]]), target[some], room, start)
+
+    def _design(
+        self, rows: NDArray[np.intp], products: NDArray[np.float64], picked: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return an intercept and the picked functions, which are numbered dictionary first, then products."""
+        own = self._dictionary.functions
+        size = own.shape[1]
+        parts = [own[np.ix_(rows, picked[picked < size])], products[np.ix_(rows, picked[picked >= size] - size)]]
+        return np.column_stack([np.ones(rows.size), *parts])
 
     def _products(self, rows: NDArray[np.intp], target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the products of two covariates that go most with what single covariates leave of a target.
 
         All pairs are looked at in one matrix product, so none needs to matter by itself to be seen.
         """
-        functions, plain = self._dictionary.functions[rows], self._dictionary.plain
-        design = _with_intercept(functions[:, forward(functions, target, self._room, _NOTHING)])
-        gram = design.T @ design
-        gram[np.diag_indices_from(gram)] += OUTCOME_RIDGE
-        residual = target - design @ np.linalg.solve(gram, design.T @ target)
-        own = plain[rows]
+        some, plain = _some_of(rows), self._dictionary.plain
+        functions, known = self._dictionary.functions[some], target[some]
+        picked = forward(functions, known, self._room, _NOTHING)
+        design = np.column_stack([np.ones(some.size), functions[:, picked]])
+        residual = known - design @ _least_squares(design, known)
+        own = plain[some]
         size = np.sqrt((own**2).T @ own**2)
         shown = np.triu(np.abs((own * residual[:, None]).T @ own) / np.maximum(size, 1e-300), k=1)
         best = np.argsort(shown, axis=None)[::-1][:PRODUCTS]
@@ -96,6 +114,16 @@ class SparseNuisances:
         varying = scale > 0.0
         standardised: NDArray[np.float64] = (products[:, varying] - products[:, varying].mean(axis=0)) / scale[varying]
         return standardised
+
+
+def _some_of(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    return rows[:: -(-rows.size // MOST_UNITS)] if rows.size > MOST_UNITS else rows
+
+
+def _least_squares(design: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    gram = design.T @ design
+    gram[np.diag_indices_from(gram)] += OUTCOME_RIDGE
+    return np.asarray(np.linalg.solve(gram, design.T @ target), dtype=np.float64)
 
 
 def forward(
@@ -139,7 +167,3 @@ def forward(
         left = left - row**2
         picked.append(best)
     return np.array(picked, dtype=np.intp)
-
-
-def _with_intercept(functions: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.column_stack([np.ones(functions.shape[0]), functions])

@@ -206,7 +206,10 @@ def _granted(
             return _again(spent, key)
     subject = key if rules.hypotheses is None else listed
     if rules.hypotheses is not None and asked["hypothesis"] not in rules.hypotheses:
-        return Exhausted(sentence="this hypothesis is not in the policy's list, which is all that may be asked")
+        return Exhausted(
+            sentence="this is not among the questions that may be asked: those that the policy lists, or else those "
+            "whose stratum and treatment value occur in the evidence"
+        )
     scope = f"spending of epoch {epoch} of {family.digest}"
     account = _Account.of(pending.last_of("budget", scope))
     share = OTHERS if rules.hypotheses is not None else rules.share_of(asked["agent"])

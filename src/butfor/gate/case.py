@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from butfor.errors import ButforError, InputError
 from butfor.estimation.questions import Randomised
+from butfor.gate.answerable import listed
 from butfor.gate.budget import BudgetRules, Exhausted, Spend, Stored, reserve, spend_key
 from butfor.gate.commitment import NotCommitted
 from butfor.gate.context import Unread, read_context
@@ -55,6 +56,7 @@ class Level:
         alpha: The level.
         key: Names the question on its evidence under its entry.
         share: Whose share paid.
+        questions: How many questions have an equal part of the level; None where it follows the order of asking.
     """
 
     family: str
@@ -63,6 +65,7 @@ class Level:
     alpha: float
     key: str
     share: str
+    questions: int | None
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -224,6 +227,7 @@ class Case:
         family = Family(tool=self.ready.tool, outcome=self.ready.entry.outcome.name, lineage=self.loaded.lineage)
         asked = hypothesis(self.inputs.query, self.inputs.within, self.inputs.rules.to, self.ready)
         evidence, entry = self.inputs.sample.digest, self.ready.digest
+        rules = budget_rules(self.ready, self.inputs)
         self.grant = reserve(
             ledger,
             family=family,
@@ -231,13 +235,13 @@ class Case:
             agent=self.action.agent,
             evidence=evidence,
             entry=entry,
-            rules=budget_rules(self.ready, self.inputs.query),
+            rules=rules,
             extent=Extent(window=self.loaded.description.window),
         )
         if not isinstance(self.grant, Exhausted):
             key = spend_key(family, asked, evidence, entry)
             self.first_of = key if isinstance(self.grant, Spend) else None
-            self.level = level_of(self.grant, key)
+            self.level = level_of(self.grant, key, rules)
 
     def examine(self, warm: Warm) -> None:
         """Examine graph and verdict, where the preset tests graphs or the policy demands it."""
@@ -300,8 +304,8 @@ def hypothesis(query: Query, within: Mapping[str, float | str], to: float | str,
             "schema": "butfor.hypothesis/1",
             "treatment": query.treatments[0],
             "outcome": query.outcomes[0],
-            "stratum": dict(within),
-            "to": to,
+            "stratum": {name: _plain(value) for name, value in within.items()},
+            "to": _plain(to),
             "against": entry.treatment.against,
             "bound_on": entry.bound_on,
             "tau_u": entry.tau_u,
@@ -309,22 +313,31 @@ def hypothesis(query: Query, within: Mapping[str, float | str], to: float | str,
     )
 
 
-def budget_rules(ready: Ready, query: Query) -> BudgetRules:
-    """Return what an entry says of its budget."""
+def budget_rules(ready: Ready, inputs: Inputs) -> BudgetRules:
+    """Return what an entry says of its budget.
+
+    Where it says nothing, every question that the evidence can answer has an equal part of the error level. Levels by
+    order of asking are for entries that name shares, and where the questions cannot be listed.
+    """
     budget = ready.entry.budget
     rest = max(0.0, 1.0 - sum(budget.shares.values()))
-    declared = budget.hypotheses
+    questions = listed(ready.entry, inputs.sample, inputs.rules.to)
     return BudgetRules(
         alpha=ready.entry.alpha,
         shares=dict(budget.shares),
         others=rest if budget.other_agents is None else budget.other_agents,
         hypotheses=None
-        if declared is None
-        else tuple(hypothesis(query, each.stratum, each.to, ready) for each in declared),
+        if questions is None
+        else tuple(hypothesis(inputs.query, stratum, to, ready) for to, stratum in questions),
     )
 
 
-def level_of(grant: Spend | Stored, key: str) -> Level:
+def _plain(value: float | str) -> float | str:
+    """Write a truth value as the number that evidence has for it."""
+    return value if isinstance(value, str) else float(value)
+
+
+def level_of(grant: Spend | Stored, key: str, rules: BudgetRules) -> Level:
     """Return the level that a question has, whether granted now or with its first answer.
 
     Raises:
@@ -332,7 +345,13 @@ def level_of(grant: Spend | Stored, key: str) -> Level:
     """
     if isinstance(grant, Spend):
         return Level(
-            family=grant.family, epoch=grant.epoch, place=grant.place, alpha=grant.alpha, key=key, share=grant.share
+            family=grant.family,
+            epoch=grant.epoch,
+            place=grant.place,
+            alpha=grant.alpha,
+            key=key,
+            share=grant.share,
+            questions=None if rules.hypotheses is None else len(rules.hypotheses),
         )
     budget = unseal(grant.certificate).body.get("budget")
     if not isinstance(budget, dict) or set(budget) != {field.name for field in dataclasses.fields(Level)}:

@@ -226,6 +226,7 @@ _BODY: Mapping[str, Json] = {
                 "alpha": _number,
                 "key": _digest,
                 "share": _text,
+                "questions": {"type": ["integer", "null"], "minimum": 1},
             }
         )
     ),

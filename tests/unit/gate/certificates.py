@@ -52,6 +52,7 @@ ENTRY: dict[str, Any] = {
     "cost": 0.1,
     "risk": {"tau_r": 0.9, "harm_line": 0.2},
     "reversible": True,
+    "budget": {"other_agents": 1.0},  # levels by order of asking
 }
 TRIAL = {"arms": [0.0, 1.0], "most_units": 400, "effect": 0.1}
 
@@ -170,6 +171,7 @@ def _head(ready: Any, committed: Json, level: str = "rows", n: int = 0) -> Head:
             "alpha": ALPHA,
             "key": digest_of("key"),
             "share": "",
+            "questions": None,
         },
     )
 

@@ -84,7 +84,7 @@ def test_a_declared_list_is_split_equally_in_any_order(ledger):
         assert granted(ledger, f"h{n}", agent=f"agent {n}", rules=rules).alpha == pytest.approx(0.005)
     found = ask(ledger, "another", rules=rules)
     assert isinstance(found, Exhausted)
-    assert "not in the policy's list" in found.sentence
+    assert "not among the questions that may be asked" in found.sentence
 
 
 def test_a_listed_hypothesis_is_tested_once_an_epoch(ledger):

@@ -275,6 +275,7 @@ def _set(path, value):
         ("budget.alpha", 0.04, "budget"),
         ("budget.place", 2, "budget"),
         ("budget.share", "ops", "budget"),
+        ("budget.questions", 1, "budget"),
         ("budget", None, "budget"),
         ("action.outcome", "revenue", "estimate"),
         ("policy.entry.tau_u", 0.3, "estimate"),

@@ -177,13 +177,15 @@ class BudgetPart(_Part):
     """How a family's error level is shared out."""
 
     shares: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default={}, description="share of the error level, by agent"
+        default={}, description="share of the error level, by agent; levels then follow the order of asking"
     )
     other_agents: float | None = Field(
         default=None, ge=0, le=1, description="share of all agents that are not named; by default what is left"
     )
     hypotheses: tuple[Hypothesis, ...] | None = Field(
-        default=None, min_length=1, description="all that may be asked, each at an equal part of the error level"
+        default=None,
+        min_length=1,
+        description="all that may be asked, at an equal part of the error level each; by default what occurs",
     )
 
     @model_validator(mode="after")

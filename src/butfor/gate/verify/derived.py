@@ -11,6 +11,7 @@ from butfor.canonical import digest as digest_of
 from butfor.estimation.cells import Cells
 from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.row_digest import row_digest
+from butfor.gate.answerable import listed
 from butfor.gate.body import Head, body, versions
 from butfor.gate.budget import OTHERS
 from butfor.gate.decide import decide, refused
@@ -21,7 +22,7 @@ from butfor.gate.sums import cells_document, cells_in
 from butfor.gate.verdict import REASONS
 from butfor.gate.verify.checks import failed, ok, unknown
 from butfor.gate.verify.comparing import AGREE, differences, same, told
-from butfor.gate.verify.inputs import entry_of, inputs_of, rules_in
+from butfor.gate.verify.inputs import entry_of, inputs_of, rules_in, sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,16 +64,22 @@ def check_evidence(case: Case) -> tuple[Check, Level]:
 
 
 def check_budget(case: Case) -> Check:
-    """Derive the error level again: α/m with a declared list, else the j-th term of the share's series."""
+    """Derive the error level again: α/m where the questions can be listed, else the j-th term of the share's series."""
     stated, granted = case.body, case.body["budget"]
     if granted is None:
         if not _spends(stated):
             return ok("budget", "nothing had to be spent")
         return failed("budget", "the evidence was looked at, and no error level was spent", "$.budget")
     entry = entry_of(stated)
-    listed, shares = entry.budget.hypotheses, entry.budget.shares
-    if listed is not None:
-        alpha = entry.alpha / len(listed)
+    shares, questions = entry.budget.shares, granted["questions"]
+    sample = None if entry.budget.hypotheses is not None else sample_of(stated, case.given.rows)
+    if sample is not None or entry.budget.hypotheses is not None:
+        found = listed(entry, sample, rules_in(stated).to)
+        again = None if found is None else len(found)
+        if again != questions:
+            return failed("budget", told("$.budget.questions", questions, again), "$.budget.questions")
+    if questions is not None:
+        alpha = entry.alpha / questions
     else:
         left = max(0.0, 1.0 - sum(shares.values()))
         others = left if entry.budget.other_agents is None else entry.budget.other_agents
