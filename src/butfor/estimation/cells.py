@@ -239,7 +239,8 @@ def unit_for(largest: float, n: int, *, whole: bool) -> float:
     if whole and largest < 1 << 20 and n * largest**2 < 1 << 62:
         return 1.0
     bits = min(30, int((62 - math.ceil(math.log2(n + 1))) // 2))
-    return math.ldexp(1.0, math.ceil(math.log2(largest)) - bits)
+    # Outcomes next to 0 would have the unit 0.
+    return max(math.ldexp(1.0, math.ceil(math.log2(largest)) - bits), math.ulp(0.0))
 
 
 def _sum_of_squares(cell: NDArray[np.int64], whole: NDArray[np.float64], size: int) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from butfor.estimation.answers import Effect, EffectEstimate, Insufficient
 from butfor.estimation.basis import knots_for, series_basis
 from butfor.estimation.diagnostics import refuse_constant, refuse_order
 from butfor.estimation.folds import fold_count, folds_of
+from butfor.estimation.limits import FEWEST_CLUSTERS
 from butfor.estimation.nuisances import SeriesNuisances
 from butfor.estimation.questions import Contrast
 from butfor.estimation.scores import refuse_spread, spread_of
@@ -84,6 +85,10 @@ def _refuse(columns: Columns, names: tuple[str, ...], target: Target) -> Insuffi
     if not isinstance(target, Contrast):
         sentence = "a continuous treatment has a named contrast, not a level"
         return Insufficient(reason_code="unsupported", sentence=sentence)
+    if columns.clusters is not None and (count := np.unique(columns.clusters).size) < FEWEST_CLUSTERS:
+        # Before units are dealt into folds by cluster: with one cluster a fold has nobody to fit on.
+        sentence = f"there are {count} clusters, fewer than {FEWEST_CLUSTERS}"
+        return Insufficient(reason_code="insufficient_evidence", sentence=sentence)
     low, high = float(columns.t.min()), float(columns.t.max())
     if not all(low <= float(value) <= high for value in (target.to, target.against)):
         sentence = f"the contrast reaches outside the treatments that were seen, [{low:g}, {high:g}]"

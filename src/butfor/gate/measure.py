@@ -12,6 +12,7 @@ from butfor.estimation.cells import Cells
 from butfor.estimation.columns import Columns
 from butfor.estimation.dispatch import default_method, estimate
 from butfor.estimation.few_events import two_valued
+from butfor.estimation.limits import SMALLEST_COUNTED_ARM
 from butfor.estimation.questions import Contrast, Level, Randomised
 from butfor.estimation.saturated import MANY_UNITS
 from butfor.gate.coding import code_of, coded_target, stratum_codes
@@ -153,6 +154,9 @@ def _effect(inputs: Inputs, data: Data, target: Target) -> Effect:
         if rules.preset.method is not None:
             return Insufficient(reason_code="unsupported", sentence="this preset's estimator needs rows, not cells")
         return estimate(inputs.query, _proof(inputs), data, target=seen, alpha=alpha, within=stratum_codes(inputs))
+    if data.n < SMALLEST_COUNTED_ARM and not isinstance(inputs.answer, Randomised):
+        # No arm of so few has a bound; some estimators divide by the units that are left in a fold.
+        return Insufficient(reason_code="insufficient_evidence", sentence=f"there are {data.n} units in all")
     if isinstance(inputs.answer, Randomised) and rules.preset.method == "ols_as_published":
         from butfor.estimation.least_squares import ols_as_published
 

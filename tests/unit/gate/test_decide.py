@@ -219,3 +219,20 @@ def test_an_instrument_that_the_policy_names_bounds_the_contrast():
 def test_the_presets_differ_in_every_setting_but_their_cost():
     differing = {name for name in vars(DEFAULT) if getattr(DEFAULT, name) != getattr(PAPER, name)}
     assert differing == set(vars(DEFAULT))
+
+
+def test_one_cluster_of_a_continuous_treatment_is_a_refusal_with_its_reason():
+    table = rows(200)
+    table["T"] = table["T"] + np.random.default_rng(1).normal(size=200)
+    table["k"] = np.zeros(200)
+    data = columns(table, clusters="k")
+    found = decide(inputs(sample=Sample(data=data), rules=rules(outcome_range=None, to=1.0, against=0.0)))
+    assert (found.reason, "1 clusters" in found.missing[0]) == ("insufficient_evidence", True)
+
+
+def test_outcomes_next_to_zero_are_counted_in_a_unit_that_is_not_zero():
+    table = rows()
+    table["Y"] = table["Y"] * 5e-324
+    cells = Cells.of(columns(table), ["Z"])
+    assert cells.unit == 5e-324
+    assert decide(inputs(sample=Sample(data=cells), rules=rules(outcome_range=None, tau_u=0.0))).verdict == "REJECT"

@@ -74,7 +74,22 @@ def test_every_mistake_is_listed_in_the_order_of_the_file():
     assert [m.line for m in found.mistakes] == [12, 13]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "1", "a: b: c", "\x00", "? [a]\n: b", "tools: {}\nschema: butfor.policy/1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "1",
+        "a: b: c",
+        "\x00",
+        "? [a]\n: b",
+        "tools: {}\nschema: butfor.policy/1",
+        'x: !!int ""',
+        "x: !!float _",
+        "x: !!timestamp a",
+        "x: !!binary é",
+    ],
+)
 def test_what_is_no_policy_is_a_mistake_and_never_an_exception(text):
     assert read_text(text).mistakes
 

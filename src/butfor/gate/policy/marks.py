@@ -129,8 +129,9 @@ class _Reader:
     def _scalar(self, node: yaml.Node) -> Any:
         try:
             value = self._scalars.construct_object(node)
-        except (yaml.YAMLError, ValueError, OverflowError) as error:
-            return self._wrong(node, f"this value cannot be read ({str(error).splitlines()[0][:80]})")
+        except Exception as error:  # noqa: BLE001  PyYAML raises anything for a tagged value: IndexError for !!int ""
+            words = (str(error).splitlines() or [type(error).__name__])[0][:80]
+            return self._wrong(node, f"this value cannot be read ({words})")
         if isinstance(value, float) and not math.isfinite(value):
             return self._wrong(node, f"{node.value} is no number here")
         if isinstance(value, bool | int | float | str) or value is None:

@@ -36,7 +36,7 @@ _ENTRY = """\
       to: 1                    # t*: this call acts; or {{argument: mode}} where an argument says how
       against: 0               # t0: not acting
     graph: {graph}             # name of a committed graph
-    evidence:                  # past units
+{drawing}    evidence:                  # past units
 {evidence}
     # context:                 # what is read when the call comes; arguments, functions, commands, HTTP, SQL
     #   tier: {{argument: tier}}
@@ -63,6 +63,11 @@ _FILE = """\
 _RUNS = """\
       runs: "{agent}"          # recorded runs of this agent, one row a decision; the agent chose, so a graph
                                # without treatment <-> outcome takes a signed statement"""
+_DRAWING = """\
+                               # to draw one, start from what recorded runs suggest:
+                               #   butfor evidence build --tool {tool} --out runs.jsonl
+                               #   butfor graph commit runs.jsonl.graph.yaml --name {graph} --author YOU --reason WHY
+"""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
@@ -104,6 +109,7 @@ def _entry(draft: Draft) -> str:
         outcome_more=more,
         treatment="treatment" if recorded else "acted",
         graph=graph,
+        drawing=_DRAWING.format(tool=json.dumps(draft.tool), graph=graph) if recorded else "",
         evidence=_RUNS.format(agent=draft.agent) if recorded else _FILE,
     )
 
