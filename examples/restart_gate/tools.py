@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from butfor import Gate
 from butfor.errors import ActionRefused
-from butfor.gate import Gate
 
 gate = Gate.open(Path(__file__).parent / "gate.yaml")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from butfor.gate.gate import Gate as Gate
     from butfor.replay import do as do
     from butfor.replay.agents import factory as factory
     from butfor.replay.boundaries import model as model
@@ -30,6 +31,7 @@ _PUBLIC = {
     "attribute": "butfor.verbs:attribute",
     "repair": "butfor.verbs:repair",
     "rescue": "butfor.verbs:rescue",
+    "Gate": "butfor.gate.gate:Gate",
     "do": "butfor.replay.do",
     "model": "butfor.replay.boundaries:model",
     "tool": "butfor.replay.boundaries:tool",

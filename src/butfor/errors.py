@@ -8,6 +8,7 @@ Exceptions are for misuse and broken machinery; an answer such as *not identifie
     ├── InputError (ValueError)              what the user gave cannot be used
     │   ├── NotFound (LookupError)           no run, file, step or benchmark of that name
     │   ├── NotRecordable (TypeError)        a value that has no JSON form crossed a boundary
+    │   ├── NothingFailed                    a run whose outcome is good was to be repaired
     │   ├── DrawTaken                        a draw of an arm is stored already, perhaps by another process
     │   └── OutcomeTaken                     another outcome of this decision is in the ledger
     ├── ActionRefused                        the gate did not let a tool call run; carries the certificate
@@ -87,6 +88,10 @@ class NotFound(InputError, LookupError):
 
 class NotRecordable(InputError, TypeError):
     """A value without a JSON form crossed a boundary."""
+
+
+class NothingFailed(InputError):
+    """A run whose outcome is good was to be repaired."""
 
 
 class DrawTaken(InputError):

@@ -76,3 +76,20 @@ def wrong(trajectory: Trajectory) -> float:
 def factual_seed() -> int:
     """Find noise with which the sums are wrong."""
     return next(seed for seed in range(100) if write(task={}, history=["x"], seed=seed) == WRONG)
+
+
+def fixer(**request: Any) -> str:
+    """A model that knows how to add."""
+    del request
+    return RIGHT
+
+
+def critic(**request: Any) -> str:
+    """A model that agrees with everything."""
+    del request
+    return '{"verdict": "AGREE", "confidence": 0.9, "reason": "it adds"}'
+
+
+def predictor(**request: Any) -> str:
+    """A model that is sure of what adds."""
+    return "0.9" if "3 + 4" in request["messages"][0]["content"].split("instead:")[1] else "0.1"

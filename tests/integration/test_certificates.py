@@ -7,18 +7,20 @@ import zipfile
 
 import pytest
 
+from butfor.canonical import digest_text
 from butfor.cli.main import main
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate import Action
 from butfor.gate.bundle import Bundle
 from butfor.gate.checkpoints import make_checkpoint
+from butfor.gate.envelope import seal
 from butfor.gate.kept import kept
 from butfor.gate.segment import Segment
 from butfor.gate.strict_json import parse_strict
 from butfor.gate.verify import Given, verify
 from butfor.gate.verify.gathering import bundle_of, from_store, read_rows, with_bundle, with_store
-from tests.unit.gate.places import GATE, NOW, place, rows
+from tests.unit.gate.places import GATE, NOW, POLICY, place, rows
 
 TIERS = {"gold": "bound_met", "silver": "insufficient_reversible", "bronze": "shown_harmful"}
 
@@ -199,6 +201,17 @@ def test_the_certificate_of_another_decision_is_not_in_the_ledger_under_this_one
     assert "ledger" in failures(verify(gold, Given(trust=trust, segment=segment)))
 
 
+def test_what_another_call_would_ask_is_not_what_was_decided(decided, trust):
+    data = (decided.path / "gold.json").read_bytes()
+    call = (decided.path / "call.json").read_bytes()
+    assert status(verify(data, Given(trust=trust, call=call)), "call") == "ok"
+    body = parse_strict(data)["body"]
+    body["action"]["stratum"]["tier"] = body["action"]["context"]["tier"]["value"] = "bronze"
+    report = verify(seal(body, GATE), Given(trust=trust, call=call))
+    (check,) = (check for check in report.checks if check.name == "call")
+    assert check.fields == ("$.action.stratum.tier",)
+
+
 # ---- the command line ----
 
 
@@ -246,7 +259,10 @@ def test_a_changed_certificate_is_held_against_the_ledgers(there, capsys):
 
 
 def test_an_auditor_without_the_store_has_the_bundle(there, capsys, tmp_path, monkeypatch):
-    assert called(capsys, "gate", "export", "gold.json", "--out", tmp_path / "gold.bundle")[0] == 0
+    code, out, _ = called(capsys, "gate", "export", "gold.json", "--out", tmp_path / "gold.bundle", "--json")
+    said = json.loads(out)
+    assert (code, said["missing"], said["bytes"]) == (0, [], (tmp_path / "gold.bundle").stat().st_size)
+    assert said["digest"] == digest_text((tmp_path / "gold.bundle").read_bytes())
     for name in ("gold.json", "trust.json"):
         shutil.copy(there / name, tmp_path / name)
     monkeypatch.setenv("BUTFOR_HOME", str(tmp_path / "nowhere"))
@@ -281,3 +297,63 @@ def test_what_cannot_be_used_is_one_sentence_and_2(there, capsys, arguments, wor
     assert (code, out) == (2, "")
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+# ---- other levels and sources of evidence ----
+
+STATISTICS = POLICY.replace(", time: seen_at}", ", level: statistics}").replace("    max_evidence_age: 90d\n", "")
+QUERY = "SELECT * FROM 'incidents.csv'"
+SQL = POLICY.replace("{file: incidents.csv,", f'{{sql: "{QUERY}",')
+GRADED = STATISTICS.replace(", two_valued: true", "")
+
+
+def graded(text):
+    """Turn the outcome into a share with many values, whose squares add up to more than a double keeps."""
+    head, *lines = text.splitlines()
+    cells = [line.split(",") for line in lines]
+    changed = [
+        [t, str(round(0.1 + 0.7 * int(y) + 0.0001 * i / len(cells), 9)), *rest] for i, (t, y, *rest) in enumerate(cells)
+    ]
+    return "\n".join([head, *(",".join(each) for each in changed)]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "evidence", "level"),
+    [(STATISTICS, rows(), "statistics"), (SQL, rows(), "rows"), (GRADED, graded(rows()), "statistics")],
+    ids=["statistics", "sql", "graded statistics"],
+)
+def test_each_source_of_evidence_is_derived_again(tmp_path, policy, evidence, level):
+    pytest.importorskip("duckdb")
+    here = place(tmp_path, policy=policy, evidence=evidence)
+    with here.open() as gate:
+        made = [gate.decide(call_of(tier)) for tier in TIERS]
+        trust = gate.material.trust()
+    assert made[0].verdict == "EXECUTE", made[0].in_words()
+    for ruling in made:
+        data = ruling.certificate
+        report = verify(data, with_store(Given(trust=trust), data, tmp_path / "store"))
+        assert failures(report) == set(), report.to_json()
+        assert (report.level, status(report, "estimate"), status(report, "verdict")) == (level, "ok", "ok")
+    if level == "statistics":
+        data = made[0].certificate
+        report = verify(data, Given(trust=trust, rows=read_rows(tmp_path / "incidents.csv", data)))
+        assert (report.level, failures(report)) == ("rows", set())
+        assert parse_strict(data)["body"]["provenance"]["rows_hash"].startswith("duckdb-")
+
+
+def test_a_trial_that_was_resolved_is_derived_again(tmp_path):
+    here = place(tmp_path)
+    lines = [
+        "restarted,recovered,tier",
+        *(f"{i % 2},{int(i % 10 < 7 if i % 2 else i % 10 < 4)},silver" for i in range(2000)),
+    ]
+    (tmp_path / "trial.csv").write_text("\n".join(lines) + "\n")
+    with here.open() as gate:
+        asked = gate.decide(call_of("silver"))
+        assert asked.request is not None
+        ruling = gate.resolve(asked.request, tmp_path / "trial.csv")
+        trust = gate.material.trust()
+    assert ruling.verdict == "EXECUTE", ruling.in_words()
+    data = ruling.certificate
+    report = verify(data, with_store(Given(trust=trust), data, tmp_path / "store"))
+    assert (report.level, failures(report), status(report, "estimate")) == ("rows", set(), "ok")

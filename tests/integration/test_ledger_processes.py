@@ -144,14 +144,14 @@ def test_a_death_while_deciding_leaves_each_question_spent_or_stored(tmp_path, l
 
 
 def test_two_processes_never_spend_the_same_place(tmp_path):
-    with running(tmp_path, "reserve", "one", 40) as one, running(tmp_path, "reserve", "two", 40) as two:
+    with running(tmp_path, "reserve", "one", 25) as one, running(tmp_path, "reserve", "two", 25) as two:
         places = [*said(one), *said(two)]
-    assert sorted(places) == list(range(1, 81))
+    assert sorted(places) == list(range(1, 51))
 
 
 def test_two_processes_that_ask_the_same_spend_once(tmp_path):
-    with running(tmp_path, "reserve", "h", 30) as one, running(tmp_path, "reserve", "h", 30) as two:
-        assert said(one) == said(two) == list(range(1, 31))
+    with running(tmp_path, "reserve", "h", 20) as one, running(tmp_path, "reserve", "h", 20) as two:
+        assert said(one) == said(two) == list(range(1, 21))
 
 
 def test_two_processes_use_a_permit_as_often_as_it_says(tmp_path):
@@ -161,13 +161,13 @@ def test_two_processes_use_a_permit_as_often_as_it_says(tmp_path):
         call=CALL,
         tool="restart",
         reason="an outage",
-        uses=25,
+        uses=15,
         valid_from=now - timedelta(minutes=1),
         valid_until=now + timedelta(hours=1),
     )
     with Ledger.open(tmp_path) as ledger:
         assert not isinstance(grant(ledger, Permit.sign(terms, Signer(KEY)), trust()), NotPermitted)
-    with running(tmp_path, "use", "one", 20) as one, running(tmp_path, "use", "two", 20) as two:
-        assert sum(said(one)) + sum(said(two)) == 25
+    with running(tmp_path, "use", "one", 12) as one, running(tmp_path, "use", "two", 12) as two:
+        assert sum(said(one)) + sum(said(two)) == 15
     with Ledger.open(tmp_path) as ledger:
         assert verify_log(ledger).ok

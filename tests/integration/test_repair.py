@@ -6,7 +6,7 @@ import pytest
 
 from butfor.attribution import Question, Quote
 from butfor.confidence import Estimate
-from butfor.errors import InputError, NotFound
+from butfor.errors import NotFound, NothingFailed
 from butfor.outcomes import find_outcome
 from butfor.repairs import (
     ArgumentEdits,
@@ -281,7 +281,7 @@ def test_a_run_that_did_not_fail_is_refused():
         score=find_outcome('tool_called("nothing")'), verify=False,
     ).run.run_id  # fmt: skip
     store.save_spec(run_id, json.dumps({"agent": "butfor.demo.agent:agent", "outcome": 'tool_called("nothing")'}))
-    with pytest.raises(InputError, match="did not fail"):
+    with pytest.raises(NothingFailed, match="did not fail"):
         repair_run(run_id, store=store)
 
 
@@ -327,3 +327,57 @@ def test_a_changed_tool_response_reaches_what_the_policy_sees(demo):
     changed = rollouts.run([Job(intervention=clean, arm="clean", ordinal=i) for i in range(40)])
     same = rollouts.run([Job(intervention=do.resample(1), arm="again", ordinal=i) for i in range(40)])
     assert sum(each.outcome == 1.0 for each in changed) < sum(each.outcome == 1.0 for each in same) / 2
+
+
+def test_a_proposal_that_the_agents_own_format_cannot_hold_is_dropped_with_a_reason():
+    from tests.agents import opaque
+
+    store = MemoryStore()
+    rule = 'json_path("moves", ["left", "left"])'
+    run_id = record_run(
+        "tests.agents.opaque:agent",
+        {"seed": opaque.factual_seed()},
+        store=store,
+        score=find_outcome(rule),
+        verify=False,
+    ).run.run_id
+    store.save_spec(run_id, json.dumps({"agent": "tests.agents.opaque:agent", "outcome": rule}))
+    answer = repair_run(run_id, store=store, ask=RepairAsk(steps=(0,)), proposers=given("go right", step=0))
+    assert answer.funnel["unusable"] == 1
+    assert any("cannot stand for the recorded answer" in note for note in answer.notes)
+    (repair,) = answer.repairs
+    assert repair.repaired == {"move": "right", "why": "I feel like it"}
+    assert repair.edit.kind == "json"
+
+
+def test_an_imported_run_is_repaired_as_a_recorded_one():
+    from butfor.replay.imported import make_replayable
+    from tests.integration.test_imported_runs_replay import POLICY, REFUNDED, imported
+
+    store = MemoryStore()
+    made = make_replayable(
+        imported(REFUNDED), store=store, policy=POLICY, outcome='tool_called("refund")', verify=False
+    )
+    answer = repair_run(made.run.run_id, store=store, ask=RepairAsk(steps=(1,), resamples=0), proposers=given("done"))
+    (repair,) = answer.repairs
+    assert repair.repaired == "done"
+    assert repair.factual == {"tool": "refund", "arguments": {"order": 7}}
+    # The conversation ends there: nothing is drawn after the step, and that is proven.
+    assert repair.verdict is not None
+    assert repair.verdict.deterministic
+
+
+def test_a_tool_that_nothing_answers_leaves_the_candidate_without_an_outcome_and_is_named():
+    from butfor.replay.imported import make_replayable
+    from tests.integration.test_imported_runs_replay import POLICY, REFUNDED, imported
+
+    store = MemoryStore()
+    made = make_replayable(
+        imported(REFUNDED), store=store, policy=POLICY, outcome='tool_called("refund")', verify=False
+    )
+    other = {"tool": "lookup", "arguments": {"order": 8}}
+    ask = RepairAsk(steps=(1,), resamples=0, argument_edits=False)
+    answer = repair_run(made.run.run_id, store=store, ask=ask, proposers=given(other))
+    assert answer.repairs == ()
+    assert answer.funnel["failed screening"] == 1
+    assert any("'lookup'" in note and "simulator" in note for note in answer.notes)

@@ -93,6 +93,36 @@ def test_a_report_shows_the_repair_beside_the_recording(capsys, home, runs, tmp_
     assert "Step 1 is repaired" in out
 
 
+def test_a_model_proposes_and_critics_are_held_against_rollouts(capsys, runs):
+    model = "tests.agents.mending:"
+    arguments = ["--step", "1", "--resamples", "0", "--proposer", f"{model}fixer"]
+    critics = ["--critic", f"{model}critic", "--meta-critic", f"{model}critic"]
+    code, out, _ = called(capsys, "repair", runs["worse"], *arguments, *critics)
+    assert code == 0
+    assert "asked with the template correct/1" in " ".join(out.split())
+    assert "consensus 0.93, kept" in out
+    assert "precision against rollouts: 1.00 [0.0" in out  # one repair is no proof of a critic
+    code, out, _ = called(capsys, "repair", runs["worse"], *arguments, "--critic", f"{model}critic", "--json")
+    said = json.loads(out)["critique"]
+    assert said["critiques"][0]["consensus"] == {"undefined": "meta-critic: nobody was asked"}
+    assert "undefined" in said["quality"]["precision"]
+
+
+def test_a_prediction_runs_nothing_and_says_what_it_is(capsys, home, runs):
+    predictor = ["--predict", "tests.agents.mending:predictor", "--proposals", str(home / "proposals.json")]
+    code, out, _ = called(capsys, "repair", runs["worse"], "--step", "1", *predictor)
+    assert code == 0
+    assert "validated by nothing" in out
+    assert "0.90  step 1" in out
+
+
+def test_a_critic_that_cannot_be_imported_is_refused_before_anything_is_spent(capsys, runs):
+    code, _, err = called(capsys, "repair", runs["worse"], "--critic", "nothing:there")
+    assert code == 2
+    assert "cannot import the critic" in err
+    assert "price" not in err
+
+
 def test_many_runs_leave_a_yield_funnel(capsys, runs):
     code, out, err = called(capsys, "repair", "--all", "all", "--verifier", OUTCOME, "--resamples", "16", "--json")
     document = json.loads(out)
@@ -142,6 +172,25 @@ def test_a_run_that_did_not_fail_is_refused(capsys, runs):
     code, _, err = called(capsys, "repair", runs["good"])
     assert code == 2
     assert "did not fail" in err
+
+
+def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
+    home, log = tmp_path / "home", tmp_path / "log"
+    run_id = recorded(home, check=True, log=str(log), pause=0.02)
+    log.unlink()
+    arguments = ["repair", run_id, "--step", "1", "--json"]
+    with python(CLI, *arguments, home=home) as process:
+        wait_for_calls(log, 10, process)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    document = json.loads(out)
+    assert "interrupted" in document["stopped"]
+    assert document["repairs"] == []
+    with python(CLI, *arguments, home=home) as process:
+        out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert json.loads(out)["bill"]["found"] >= document["bill"]["rollouts"]
 
 
 def test_a_killed_repair_goes_on_without_paying_twice(tmp_path):

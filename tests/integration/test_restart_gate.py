@@ -83,6 +83,15 @@ def test_each_call_gets_its_verdict(butfor, folder, tool, arguments, code, reaso
     assert ruling["position"] is not None
 
 
+@pytest.mark.parametrize(
+    ("tool", "argument"), [("restart_service", "service=orders-db"), ("drain_node", "node=node-7")]
+)
+def test_a_refusal_is_derived_again_too(butfor, tool, argument):
+    butfor("gate", "decide", "--tool", tool, "--arg", argument, "--out", "refusal.cert")
+    code, out = butfor("verify", "refusal.cert", "--trust", "trust.json")
+    assert (code, "no check failed" in out) == (0, True), out
+
+
 def test_a_shell_goes_by_the_exit_code(folder):
     call = json.dumps({"tool": "restart_service", "arguments": {"service": "web"}})
     found = run(folder, "butfor", "gate", "decide", stdin=call)

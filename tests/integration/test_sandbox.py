@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from butfor.benchmarks.sandbox import Limits, Sandbox, why_refused
+from butfor.cli.doctor import examine
 
 _WHY = why_refused()
 pytestmark = pytest.mark.skipif(_WHY is not None, reason=str(_WHY))
@@ -132,7 +133,7 @@ def test_a_program_cannot_get_its_rights_back(sandbox):
             "import resource as r\ntry: r.setrlimit(r.RLIMIT_NPROC, (1000, 1000))\nexcept ValueError: refused = 1",
             "assert refused",
             "import os\nassert set(os.environ) <= {'LC_CTYPE', 'PYTHONHASHSEED'}",
-            "assert not os.path.exists('/proc/1')",
+            "assert not any(map(os.path.exists, ('/proc/1', '/etc/passwd', '/home', '/var', '/sys')))",
         ],
     )
     assert finding.results == (None,) * 8
@@ -175,12 +176,21 @@ def test_a_refusal_says_why():
         "open('/proc/self/setgroups', 'w').write('deny')\n"
         f"open('/proc/self/uid_map', 'w').write('0 {os.geteuid()} 1')\n"
         "open('/proc/sys/user/max_net_namespaces', 'w').write('0')\n"
-        "from butfor.benchmarks.sandbox import why_refused\n"
-        "print(why_refused())"
+        "from butfor.cli.doctor import examine\n"
+        "(check,) = [each for each in examine() if each.name == 'sandbox']\n"
+        "print(check.status, '|', check.found, '|', check.fix)"
     )
     source = Path(__file__).parents[2] / "src"
     child = subprocess.run(
         [sys.executable, "-c", script, str(source)], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "cannot be contained on this machine: unshare" in child.stdout, child.stderr
-    assert "Linux 5.14" in child.stdout
+    status, found, fix = child.stdout.strip().split(" | ")
+    assert status == "optional", child.stderr
+    assert found.startswith("programs cannot be contained on this machine: unshare(")
+    assert found.endswith("No space left on device")
+    assert fix.startswith("run on Linux 5.14")
+
+
+def test_the_doctor_says_that_programs_can_be_contained():
+    (check,) = [each for each in examine() if each.name == "sandbox"]
+    assert check.status == "ok"

@@ -2,7 +2,6 @@
 
 import dataclasses
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -58,8 +57,8 @@ def extent(evidence: str) -> Extent:
 @given(st.lists(st.tuples(questions, rules()), max_size=25))
 def test_no_epoch_ever_grants_more_than_alpha(asked):
     ledger = open_ledger()
-    granted: dict[Any, Any] = {}
-    stored: dict[Any, Any] = {}
+    granted: dict[tuple[str, str], Spend] = {}
+    stored: dict[tuple[str, str], int] = {}
     for number, ((hypothesis, agent, evidence, decides, renews), said) in enumerate(asked):
         if renews:
             begin_epoch(ledger, family=FAMILY, evidence=evidence, extent=extent(evidence), reason="new rows", by="ada")

@@ -1,6 +1,5 @@
 """Whatever was changed in a certificate, `verify` answers, and never says that nothing is wrong."""
 
-import dataclasses
 import functools
 import tempfile
 from pathlib import Path
@@ -45,14 +44,11 @@ def paths(value, path=()):
         yield from paths(item, (*path, name))
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Change:
-    """A certificate's document with one value changed; shown by the change alone."""
+    """A certificate's document with one value changed; shown by the change alone (a data class would show it all)."""
 
-    certificate: Made
-    document: Any
-    path: tuple[str | int, ...]
-    words: str
+    def __init__(self, certificate: Made, document: Any, path: tuple[str | int, ...], words: str) -> None:
+        self.certificate, self.document, self.path, self.words = certificate, document, path, words
 
     def __repr__(self) -> str:
         return self.words
@@ -71,7 +67,7 @@ def changed(draw: st.DrawFn) -> Change:
     other = draw(json_values | st.sampled_from([None, 0, 1, -1, 1e300, "", "x", [], {}, True, "REJECT", "EXECUTE"]))
     before, node[path[-1]] = node[path[-1]], other
     words = f"{certificate.body['decision']['verdict']} {path}: {before!r:.80} -> {other!r:.80}"
-    return Change(certificate=certificate, document=document, path=path, words=words)
+    return Change(certificate, document, path, words)
 
 
 def ask(data: bytes, certificate: Made) -> Report:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
+from butfor.canonical import digest_text
 from butfor.errors import InputError, NotFound
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -16,7 +18,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--out", type=_FILE, help="the bundle (default: CERTIFICATE with .bundle in the place of its suffix)")
 @click.option("--evidence", type=_FILE, help="the evidence, where the store has not kept its rows")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="a store (default: BUTFOR_HOME)")
-def command(certificate: Path, out: Path | None, evidence: Path | None, store: Path | None) -> int:
+@click.option("--json", "as_json", is_flag=True, help="print JSON")
+def command(certificate: Path, out: Path | None, evidence: Path | None, store: Path | None, *, as_json: bool) -> int:
     """Write CERTIFICATE, its evidence, its graph and its piece of the ledger into one file.
 
     The file holds no keys: whose signatures count, the auditor says (butfor verify CERTIFICATE --bundle FILE --trust
@@ -36,6 +39,10 @@ def command(certificate: Path, out: Path | None, evidence: Path | None, store: P
         path.write_bytes(written)
     except OSError as error:
         raise InputError(f"the bundle cannot be written ({error.strerror})", where=str(path)) from None
+    if as_json:
+        said = {"bundle": str(path), "bytes": len(written), "digest": digest_text(written)}
+        click.echo(json.dumps({**said, "missing": list(bundle.missing)}, indent=2, ensure_ascii=False))
+        return 0
     click.echo(f"{path}: {len(written):,} bytes")
     for words in bundle.missing:
         click.echo(f"  not in it: {words}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from butfor.attribution import Question, Quote
     from butfor.repairs import Proposer, RepairAnswer, RepairAsk
     from butfor.repairs.many import Yield
+    from butfor.repairs.proposers import Chat
     from butfor.store import Store
 
 
@@ -79,7 +80,7 @@ def command(
         raise InputError("--verifier and --budget belong to --all", fix="use --outcome and --max-rollouts for one run")
     rest["outcome"] = verifier or outcome
     rest["max_rollouts"] = budget or rest["max_rollouts"]
-    ask, question = _ask(rest), options.question_of(rest)
+    ask, question, asked = _ask(rest), options.question_of(rest), (critic, meta_critic)
     with options.open_store() as store, progress.shown("rollouts") as bar:
         given = _proposers(proposals, proposer, temperature)
         if predict is not None:
@@ -87,7 +88,9 @@ def command(
         if selection is not None:
             return _many(store, selection, ask, question, given, bar, as_json)
         assert run is not None  # one of the two was given
-        critics = (critic, meta_critic) if critic or meta_critic else None
+        # Imported before anything is spent.
+        found = [None if each is None else _remembered(store, run, each, "the critic") for each in asked]
+        critics = (found[0], found[1]) if any(asked) else None
         return _one(store, run, ask, question, given, bar, as_json, critics)
 
 
@@ -114,7 +117,7 @@ def _one(
     given: Sequence[Proposer],
     bar: Any,
     as_json: bool,
-    critics: tuple[str | None, str | None] | None,
+    critics: tuple[Chat | None, Chat | None] | None,
 ) -> int:
     from butfor.repairs import repair_run
     from butfor.report import print_repairs, view_of
@@ -134,12 +137,19 @@ def _one(
     return 0 if answer.repairs else 3
 
 
-def _critique(store: Store, answer: RepairAnswer, critics: tuple[str | None, str | None]) -> dict[str, Any]:
+def _remembered(store: Store, run: str, name: str, what: str) -> Chat:
+    """Import a model whose answers about a run are kept."""
+    from butfor.repairs.ledger import StoredAnswers
+    from butfor.replay import Meter
+
+    return StoredAnswers(store, store.resolve(run), Meter()).around(options.import_function(name, what=what), name=name)
+
+
+def _critique(store: Store, answer: RepairAnswer, critics: tuple[Chat | None, Chat | None]) -> dict[str, Any]:
     from butfor.repairs import critique_answer, failure_of_run
 
-    critic, meta = (None if name is None else options.import_function(name, what="the critic") for name in critics)
     failure = failure_of_run(store.load_run(answer.run_id))
-    critiques, quality = critique_answer(answer, failure, critic=critic, meta=meta)
+    critiques, quality = critique_answer(answer, failure, critic=critics[0], meta=critics[1])
     return {"critiques": [each.to_json() for each in critiques], "quality": quality.to_json()}
 
 
@@ -166,7 +176,7 @@ def _predict(
     from butfor.report.visible import one_line
 
     assert run is not None  # --all was refused
-    chat = options.import_function(predict, what="the predictor")
+    chat = _remembered(store, run, predict, "the predictor")
     found = predict_run(
         run, store=store, steps=ask.steps, proposers=[*given, ArgumentEdits()], chat=chat, count=ask.proposals
     )

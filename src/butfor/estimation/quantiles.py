@@ -30,17 +30,27 @@ def t_quantile(p: float, df: float) -> float:
 
 @functools.lru_cache(maxsize=4096)
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """Return x with I_x(a, b) = p, for a, b > 0, by bisection to 1e-16 relative or absolute."""
-    low, high = 0.0, 1.0
+    """Return x with I_x(a, b) = p, for a, b > 0, as closely as the cdf is known.
+
+    Newton's method, which halves its bracket where a step would leave it: about 10 evaluations, where halving alone
+    takes 55.
+    """
+    low, high, x = 0.0, 1.0, a / (a + b)
+    whole = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    after = x
     for _ in range(200):
-        middle = 0.5 * (low + high)
-        if beta_cdf(middle, a, b) < p:
-            low = middle
-        else:
-            high = middle
-        if high - low <= 1e-15 * high:
+        excess = beta_cdf(x, a, b) - p
+        if abs(excess) <= 1e-15 * p:
+            return x
+        low, high = (x, high) if excess < 0.0 else (low, x)
+        density = math.exp(min(700.0, whole + (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x)))
+        after = x - excess / density if density > 0.0 else low
+        if not low < after < high:
+            after = 0.5 * (low + high)
+        if abs(after - x) <= 1e-15 * x or not 0.0 < after < 1.0:
             break
-    return 0.5 * (low + high)
+        x = after
+    return after
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
@@ -68,7 +78,7 @@ def _fraction(x: float, a: float, b: float) -> float:
             d = 1.0 / _away_from_zero(1.0 + step * d)
             c = _away_from_zero(1.0 + step / c)
             value *= c * d
-        if abs(c * d - 1.0) < 1e-16:
+        if abs(c * d - 1.0) < 1e-15:
             break
     return value
 

@@ -198,11 +198,7 @@ class Case:
 
     def looks_at_data(self) -> bool:
         """Say whether the verdict can depend on an outcome: a question that cannot execute costs nothing."""
-        rules = self.inputs.rules
-        if not isinstance(self.inputs.answer, Hedge):
-            return True
-        could_clear = rules.bound_on == "level" or rules.tau_u < 0 or rules.instrument is not None
-        return rules.preset.partial and rules.outcome_range is not None and could_clear
+        return not isinstance(self.inputs.answer, Hedge) or self.inputs.rules.may_clear_unidentified
 
     def reserve(self, ledger: Ledger, warm: Warm) -> None:
         """Reserve an error level, where the preset spends any and the data are going to be looked at."""
@@ -273,7 +269,7 @@ class Case:
 
     def context_document(self) -> dict[str, Json]:
         """Return the context as plain JSON values."""
-        return {name: dataclasses.asdict(reading) for name, reading in self.context.items()}
+        return {name: {"value": r.value, "source": r.source, "at": r.at} for name, r in self.context.items()}
 
     def evidence_document(self) -> dict[str, Json] | None:
         """Return what the evidence is, as plain JSON values."""

@@ -14,6 +14,7 @@ from butfor.estimation.answers import Insufficient
 from butfor.estimation.questions import Randomised
 from butfor.gate.inputs import Inputs
 from butfor.gate.measure import Measured, estimated, measure
+from butfor.gate.rules import SMALLEST_LEVEL
 from butfor.gate.verdict import REASONS
 from butfor.identification import Hedge
 
@@ -233,8 +234,8 @@ def _unusable(rules: Rules, alpha: float) -> str | None:
     for name, value in numbers.items():
         if not math.isfinite(value):
             return f"the policy's {name} is {value!r}, not a number"
-    if not 0.0 < alpha < 0.5:
-        return f"the error level {alpha!r} is not in (0, 0.5)"
+    if not SMALLEST_LEVEL <= alpha < 0.5:
+        return f"the error level {alpha!r} is not from {SMALLEST_LEVEL:g} to 0.5"
     return None
 
 

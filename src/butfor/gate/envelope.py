@@ -11,6 +11,7 @@ list is still authentic and names it; where the list was changed, the signature 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING
 
 from butfor.canonical import digest_text
@@ -91,7 +92,7 @@ def seal(body: Mapping[str, Json], signer: Signer, *, pieces: Mapping[str, Piece
     ordered = {name: all_pieces[name] for name in sorted(all_pieces, key=_utf16)}
     fields = canonical_bytes({name: piece.digest for name, piece in ordered.items()})
     signature = canonical_bytes(signer.signature(fields, kind="certificate").to_json())
-    inside = b",".join(canonical_bytes(name) + b":" + piece.data for name, piece in ordered.items())
+    inside = b",".join(_quoted(name) + piece.data for name, piece in ordered.items())
     return b'{"body":{' + inside + b'},"fields":' + fields + b',"signature":' + signature + b"}"
 
 
@@ -122,5 +123,11 @@ def taken_apart(document: Json) -> Sealed:
     return Sealed(body=document["body"], fields=document["fields"], signature=signature)
 
 
+@functools.lru_cache(maxsize=64)
+def _quoted(name: str) -> bytes:
+    return canonical_bytes(name) + b":"
+
+
+@functools.lru_cache(maxsize=64)
 def _utf16(name: str) -> bytes:
     return name.encode("utf-16-be", "surrogatepass")

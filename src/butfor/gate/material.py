@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from butfor.errors import InputError
 from butfor.gate.commitments import NotCommitted, committed
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from butfor.gate.warm import Warm
 
 
+class _Places(NamedTuple):
+    """Where an entry's graph may be: a drawing, whose name begins with the committed one's, or a committed name."""
+
+    drawing: str
+    stem: str
+    folder: str
+    stem_folder: str
+
+
 class Material:
     """Graphs, evidence and trust of a policy, kept in memory and read again when a file changes.
 
@@ -37,7 +47,8 @@ class Material:
     def __init__(self, policy: Policy, directory: Path, warm: Warm, home: Path | None) -> None:
         self._directory = directory
         self._graphs = directory / policy.graphs
-        self._trust = directory / policy.trust
+        self._trust = str(directory / policy.trust)
+        self._known: dict[str, _Places] = {}
         self._warm = warm
         self._home = home
 
@@ -56,10 +67,10 @@ class Material:
         Raises:
             NotFound: There is no trust file, or no graph file where the entry names one.
         """
-        trust, file = self.trust(), self._directory / ready.entry.graph
-        is_file = file.is_file()
-        name = file.name.partition(".")[0] if is_file else ready.entry.graph
-        stamps = (_stamp(self._trust), _stamp(self._graphs / name))
+        trust, place = self.trust(), self._places(ready)
+        drawn = None if os.path.isdir(place.drawing) else _stamp(place.drawing)  # noqa: PTH112
+        name = ready.entry.graph if drawn is None else place.stem
+        stamps = (_stamp(self._trust), _stamp(place.folder if drawn is None else place.stem_folder))
         found = self._warm.remember(
             ("commitment", name, stamps), lambda: committed(self._graphs, name, at=at, trust=trust)
         )
@@ -71,11 +82,25 @@ class Material:
         if found.is_expired(at):
             words = f"version {found.version} of the graph {name!r} expired at {found.expires_at}"
             return NotCommitted(reason="expired", sentence=words)
-        if is_file:
-            drawn = self._warm.remember(("graph", str(file), _stamp(file)), lambda: read_file(file))
-            if drawn.digest != found.graph.digest:
+        if drawn is not None:
+            drawing = self._warm.remember(("graph", place.drawing, drawn), lambda: read_file(place.drawing))
+            if drawing.digest != found.graph.digest:
                 words = f"{ready.entry.graph} is not the committed version {found.version} of {name!r}: commit it"
                 return NotCommitted(reason="uncommitted", sentence=words)
+        return found
+
+    def _places(self, ready: Ready) -> _Places:
+        """Return where an entry's graph may be; joining paths takes longer than looking at them."""
+        found = self._known.get(ready.entry.graph)
+        if found is None:
+            drawing = self._directory / ready.entry.graph
+            stem = drawing.name.partition(".")[0]
+            found = self._known[ready.entry.graph] = _Places(
+                drawing=str(drawing),
+                stem=stem,
+                folder=str(self._graphs / ready.entry.graph),
+                stem_folder=str(self._graphs / stem),
+            )
         return found
 
     def evidence(self, ready: Ready, commitment: Commitment, at: datetime) -> Loaded:
@@ -101,10 +126,13 @@ class Material:
         return loaded
 
 
-def _stamp(path: Path) -> Hashable:
-    """Return when a file or folder was last changed; a folder changes when a version or an approval is added."""
+def _stamp(path: str) -> Hashable:
+    """Return when a file or folder was last changed; a folder changes when a version or an approval is added.
+
+    None where there is nothing.
+    """
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116  ten times faster than through a Path, and asked at each decision
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino

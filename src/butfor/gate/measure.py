@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
 
 from butfor.errors import InputError
 from butfor.estimation.answers import Effect, EffectEstimate, Insufficient
@@ -18,12 +17,12 @@ from butfor.estimation.saturated import MANY_UNITS
 from butfor.gate.coding import code_of, coded_target, stratum_codes
 from butfor.gate.overflow import overflow_refused
 from butfor.gate.risk import Risk, bound_risk
-from butfor.gate.worst_case import WorstCase, worst_case
 from butfor.identification import Adjustment, Checked, Hedge, Proof, check
 
 if TYPE_CHECKING:
     from butfor.estimation.questions import Target
     from butfor.gate.inputs import Inputs
+    from butfor.gate.worst_case import WorstCase
 
 Data: TypeAlias = Columns | Cells
 
@@ -70,7 +69,10 @@ def _measured(inputs: Inputs) -> Measured:
     _within_range(inputs, data)
     rules = inputs.rules
     if isinstance(inputs.answer, Hedge):
-        worst = worst_case(inputs, data) if rules.preset.partial else None
+        # SciPy's exact bounds are loaded only where nothing is identified.
+        from butfor.gate.worst_case import worst_case
+
+        worst = worst_case(inputs, data) if rules.may_clear_unidentified else None
         risk = bound_risk(inputs, data, None) if worst is not None else None
         return Measured(checked=checked, worst=worst, risk=risk)
     contrast = _effect(inputs, data, Contrast(to=rules.to, against=rules.against))
@@ -177,5 +179,6 @@ def estimated(effect: Effect | None) -> EffectEstimate | None:
     """Return an effect whose bounds are numbers; None for everything else."""
     if not isinstance(effect, EffectEstimate):
         return None
-    ends = [effect.point, effect.lower, effect.lower if effect.upper is None else effect.upper]
-    return effect if bool(np.isfinite(ends).all()) else None
+    upper = effect.lower if effect.upper is None else effect.upper
+    finite = math.isfinite(effect.point) and math.isfinite(effect.lower) and math.isfinite(upper)
+    return effect if finite else None

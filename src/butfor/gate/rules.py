@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 BoundOn: TypeAlias = Literal["contrast", "level"]
 Mutation: TypeAlias = Literal["latent_edge", "reversed_arrow", "bad_control"]
 
+# Below this 1 − alpha is 1 to a double, or nearly: no quantile of it means anything.
+SMALLEST_LEVEL = 1e-12
+
 MUTATIONS: tuple[Mutation, ...] = ("latent_edge", "reversed_arrow", "bad_control")
 
 
@@ -179,6 +182,12 @@ class Rules:
         """Whether the declared cost is within its threshold; false where either is not a number."""
         limit = self.cost_limit
         return limit is not None and self.cost <= limit
+
+    @property
+    def may_clear_unidentified(self) -> bool:
+        """Whether a worst-case bound could be above τ_u at all: only then are the data looked at without a proof."""
+        bounded = self.preset.partial and self.outcome_range is not None
+        return bounded and (self.bound_on == "level" or self.tau_u < 0 or self.instrument is not None)
 
     @property
     def may_try(self) -> bool:

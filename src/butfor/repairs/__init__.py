@@ -9,11 +9,13 @@ from butfor.repairs.predicted import predict_repairs, predict_run
 from butfor.repairs.proposal import Failure, Proposal, Source, checked_for_leaks, leaks_of, literals_of
 from butfor.repairs.proposers import ArgumentEdits, AskedModel, FromActions, GivenProposals, Proposer, Resamples
 from butfor.repairs.provenance import DeclaredCheck, check_declared, downstream, flows_of
-from butfor.repairs.repair import answers_of, repair_run, repairs_of, save_repair
+from butfor.repairs.repair import repair_run
 from butfor.repairs.rescue import Rescue, rescue_run
 from butfor.repairs.result import FUNNEL, Repair, RepairAnswer, Tried
 from butfor.repairs.shrink import Shrunk, shrink
-from butfor.repairs.validation import Hypothesis, RepairTest, Standard, level_of
+from butfor.repairs.standard import Standard, level_of
+from butfor.repairs.stored import answers_of, repairs_of, save_repair
+from butfor.repairs.validation import Hypothesis, RepairTest
 from butfor.repairs.verdict import Verdict
 
 __all__ = [

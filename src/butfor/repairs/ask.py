@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from butfor.errors import InputError
 from butfor.repairs.candidates import SCREENING
 from butfor.repairs.proposers.resamples import DRAWS
-from butfor.repairs.validation import Standard
+from butfor.repairs.standard import Standard
 
 Locate: TypeAlias = Literal["blame", "responsibility"]
 

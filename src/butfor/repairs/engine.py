@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from butfor import canonical
-from butfor.errors import ReplayDivergence
+from butfor.errors import InputError, ReplayDivergence
 from butfor.repairs.executor import Trial
 from butfor.replay import Job, do
 from butfor.replay.crossings import read_line
@@ -54,7 +54,28 @@ class EngineExecutor:
         Raises:
             ReplayDivergence: The held prefix asks something other than what was recorded.
         """
-        return [each.outcome for each in self.rollouts(trials)]
+        usable = [trial for trial in trials if self.why_unusable(trial.step, trial.action) is None]
+        finished = iter(self.rollouts(usable))
+        outcomes: list[float | None] = []
+        for trial in trials:
+            if trial not in usable:
+                outcomes.append(1.0)  # an action that the agent cannot be given repairs nothing
+                continue
+            rollout = next(finished, None)
+            if rollout is None:
+                break
+            outcomes.append(rollout.outcome)
+        return outcomes
+
+    def why_unusable(self, step: int, action: Json) -> str | None:
+        """Say why an action cannot stand for the recorded answer of a step; None where it can."""
+        if action is None:
+            return None
+        try:
+            self._case.rollouts.plan(do.action(step, action))
+        except InputError as error:
+            return str(error)
+        return None
 
     def rollouts(self, trials: Sequence[Trial]) -> list[Rollout]:
         """Execute trials together, and return everything that is known of them."""
@@ -76,6 +97,8 @@ class EngineExecutor:
 
     def deterministic_tail(self, step: int, action: Json) -> bool:
         """Prove it: no stochastic call after the step, and two executions that came out equal, digest by digest."""
+        if self.why_unusable(step, action) is not None:
+            return False
         pair = self.rollouts([Trial(step=step, action=action, draw=draw) for draw in (0, 1)])
         if len(pair) < 2 or any(each.status != "completed" or each.counts.get("policy") for each in pair):
             return False

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from butfor import canonical
-from butfor.repairs.edits import short_form
+from butfor.repairs.edits import decided
 from butfor.repairs.proposal import Failure, literals_of
 from butfor.replay import conversation
 
@@ -25,7 +25,7 @@ def failure_of(case: Case, *, secrets: Sequence[str] = ()) -> Failure:
         case: The run.
         secrets: Literals that only the verifier knows; those in the outcome rule are added to them.
     """
-    actions = tuple(short_form(canonical.decode(step.response or "null")) for step in case.journal.steps)
+    actions = tuple(decided(canonical.decode(step.response or "null")) for step in case.journal.steps)
     rule = case.score.name
     return replace(failure_of_run(case.run, secrets=(*secrets, *literals_of([rule]))), actions=actions, outcome=rule)
 
@@ -36,7 +36,7 @@ def failure_of_run(run: Run, *, secrets: Sequence[str] = ()) -> Failure:
     return Failure(
         run_id=run.run_id,
         task=run.task.get(),
-        actions=tuple(short_form(conversation.answer_of(step)) for step in run.steps),
+        actions=tuple(decided(conversation.answer_of(step)) for step in run.steps),
         states=states,
         observations=tuple(tuple(each.content.get() for each in step.observations) for step in run.steps),
         output=run.output.get(),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from butfor.canonical import Json
+    from butfor.repairs.proposers import Chat
     from butfor.replay import Meter
     from butfor.store import ResultRecord, Storage
 
@@ -134,6 +135,14 @@ class StoredAnswers:
             kept = self._load(name)
             return answer if kept is None else canonical.decode(kept.body)["answer"]
         return answer
+
+    def around(self, chat: Chat, *, name: str) -> Chat:
+        """Return a chat that asks the same question of the same model once."""
+
+        def remembered(**request: Json) -> Json:
+            return self({"asked": name, **request}, lambda: chat(**request))
+
+        return remembered
 
     def _load(self, name: str) -> ResultRecord | None:
         try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from butfor.errors import AgentError, InputError, OutcomeError, ReplayError, TransportFault
+from butfor.errors import AgentError, InputError, NothingFailed, OutcomeError, ReplayError, TransportFault
 from butfor.repairs.repair import repair_run
 
 if TYPE_CHECKING:
@@ -154,12 +154,12 @@ def repair_many(
         if began is not None:
             began(summary.run_id)
         each = replace(question, budget=replace(question.budget, rollouts=left))
-        _one(summary.run_id, result, store, ask, each, proposers, progress, announce)
+        _one(summary, result, store, ask, each, proposers, progress, announce)
     return result
 
 
 def _one(
-    run_id: str,
+    summary: RunSummary,
     result: Yield,
     store: Storage,
     ask: RepairAsk,
@@ -168,13 +168,18 @@ def _one(
     progress: Callable[[int, int], None] | None,
     announce: Callable[[Quote], None] | None,
 ) -> None:
+    run_id = summary.run_id
     try:
         answer = repair_run(
             run_id, store=store, ask=ask, question=question, proposers=proposers, progress=progress, announce=announce
         )
-    except (InputError, AgentError, OutcomeError, ReplayError, TransportFault) as error:
+    except NothingFailed as error:
         result.fell_out[run_id] = str(error)
-        result.counts["failed the verifier"] += "did not fail" not in str(error)
+        return
+    except (InputError, AgentError, OutcomeError, ReplayError, TransportFault) as error:
+        # It was not scored by the verifier; what is known is how it was scored when it was recorded.
+        result.counts["failed the verifier"] += summary.outcome is not None and summary.outcome >= 0.5
+        result.fell_out[run_id] = str(error)
         return
     result.answers.append(answer)
     result.rollouts += answer.bill.rollouts - answer.bill.found

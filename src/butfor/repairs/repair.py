@@ -8,15 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from butfor import canonical
-from butfor.attribution import Question, Quote
-from butfor.attribution.bill import bill, quote
+from butfor.attribution import Bill, Question, Quote
+from butfor.attribution.bill import bill
 from butfor.attribution.case import Case, open_case
 from butfor.attribution.methods import METHODS, Ask
 from butfor.attribution.quotes import quote_method
-from butfor.attribution.sampling import Draw, ResampleFrom
-from butfor.attribution.sampling import Proposal as ProposalArm
-from butfor.errors import BudgetStop, InputError, NotFound, TransportFault
+from butfor.errors import BudgetStop, NotFound, NothingFailed, TransportFault
+from butfor.repairs.accounting import price, together
 from butfor.repairs.ask import RepairAsk
 from butfor.repairs.candidates import Candidate, Sifter
 from butfor.repairs.engine import EngineExecutor, null_arm
@@ -26,7 +24,8 @@ from butfor.repairs.locate import Located, find_blame, find_responsible, stored_
 from butfor.repairs.proposers import ArgumentEdits, AskedModel, Proposer, Resamples
 from butfor.repairs.provenance import check_declared
 from butfor.repairs.result import Repair, RepairAnswer, Tried
-from butfor.repairs.smaller import LOOKS, Shrinker
+from butfor.repairs.smaller import Shrinker
+from butfor.repairs.stored import save_answer
 from butfor.repairs.validation import RepairTest
 
 if TYPE_CHECKING:
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from butfor.repairs.verdict import Verdict
     from butfor.replay import Rollout
     from butfor.store import Storage
-
-REPAIR = "repair"
-ANSWER = "repairs"
 
 
 def repair_run(
@@ -68,7 +64,8 @@ def repair_run(
 
     Raises:
         NotFound: No such run or step.
-        InputError: The run did not fail, or does not hold what a replay needs.
+        NothingFailed: The run's outcome is good.
+        InputError: The run does not hold what a replay needs.
         AgentError: The agent cannot be imported.
         ReplayDivergence: An untouched replay differs from the recording.
         OutcomeError: The outcome function failed.
@@ -91,6 +88,7 @@ class _Work:
     repairs: list[Repair] = field(default_factory=list)
     tried: list[Tried] = field(default_factory=list)
     stopped: str | None = None
+    unusable: str | None = None
 
     def __post_init__(self) -> None:
         case, ask = self.case, self.ask
@@ -113,7 +111,7 @@ class _Work:
         """Locate, propose, screen, test, shrink, store."""
         located = self._locate(announce)
         if announce is not None and located.steps:
-            announce(self._price(located.steps))
+            announce(price(self.case, self.ask, located.steps, proposers=len(self.proposers)))
         for step in located.steps:
             if len(self.repairs) >= self.ask.wanted or self._is_stopped():
                 break
@@ -139,7 +137,11 @@ class _Work:
     def _by_responsibility(self) -> Located:
         """Let every step but the last be responsible for what its proposals can save."""
         actions = {
-            step: [each.proposal.action for each in Sifter(failure=self.failure).sift(self._proposed(step))]
+            step: [
+                each.proposal.action
+                for each in Sifter(failure=self.failure).sift(self._proposed(step))
+                if self._is_usable(each)
+            ]
             for step in range(self.case.steps - 1)
         }
         given = {step: found for step, found in actions.items() if found}
@@ -150,7 +152,7 @@ class _Work:
     # One step
 
     def _repair_step(self, step: int) -> None:
-        candidates = self.sifter.sift(self._proposed(step))
+        candidates = [each for each in self.sifter.sift(self._proposed(step)) if self._is_usable(each)]
         ranked = self.sifter.screen(candidates, self.executors["screen"], draws=self.ask.screening)
         actions = [each.proposal.action for each in ranked]
         start = self.ledger.null_from(step, actions, seen=self._null_seen(step))
@@ -163,6 +165,15 @@ class _Work:
             if verdict.accepted:
                 self.sifter.funnel["accepted"] += 1
                 self._accept(candidate, verdict)
+
+    def _is_usable(self, candidate: Candidate) -> bool:
+        """Drop what cannot stand for the recorded answer, and remember why."""
+        proposal = candidate.proposal
+        why = self.executors["validate"].why_unusable(proposal.step, proposal.action)
+        if why is not None:
+            self.sifter.funnel["unusable"] += 1
+            self.unusable = why
+        return why is None
 
     def _proposed(self, step: int) -> list[Any]:
         found: list[Any] = []
@@ -217,7 +228,6 @@ class _Work:
 
     def _store(self, located: Located, settings: dict[str, Any]) -> RepairAnswer:
         self._is_stopped()
-        rollouts, store = self._rollouts(), self.case.rollouts.store
         answer = RepairAnswer(
             result_id=str(uuid.uuid4()),
             run_id=self.case.run.run_id,
@@ -226,26 +236,21 @@ class _Work:
             repairs=tuple(sorted(self.repairs, key=lambda each: each.edit.distance)),
             tried=tuple(self.tried),
             funnel=dict(self.sifter.funnel),
-            bill=bill(
-                rollouts,
-                found=max(0, len(rollouts) - (self.case.rollouts.meter.rollouts - self.bought_before)),
-                seconds=time.monotonic() - self.started,
-                prices=self.case.rollouts.meter.budget.prices,
-            ),
+            bill=self._bill(located),
             notes=self._notes(),
             stopped=self.stopped,
             settings=settings | {"outcome": self.case.score.name, "agent": self.case.agent.name},
         )
-        for each in answer.repairs:
-            save_repair(store, each)
-        store.save_result(
-            answer.result_id,
-            answer.run_id,
-            ANSWER,
-            canonical.encode(answer.settings),
-            canonical.encode(answer.to_json()),
-        )
+        save_answer(self.case.rollouts.store, answer)
         return answer
+
+    def _bill(self, located: Located) -> Bill:
+        """Add up what repairing cost, and finding the step where this call did it."""
+        meter = self.case.rollouts.meter
+        seconds = time.monotonic() - self.started
+        own = bill(self._rollouts(), found=0, seconds=seconds, prices=meter.budget.prices)
+        bills = [own] if located.attribution is None else [own, located.attribution.bill]
+        return together(bills, bought=meter.rollouts - self.bought_before)
 
     def _rollouts(self) -> list[Rollout]:
         used = [*self.resamples.bought, *(each for name in self.executors.values() for each in name.bought)]
@@ -262,51 +267,18 @@ class _Work:
             )
         if self.answers.asked or self.answers.found:
             notes.append(f"the proposer was asked {self.answers.asked} times; {self.answers.found} answers were kept")
+        if self.unusable is not None:
+            notes.append(f"a proposal cannot stand for the recorded answer: {self.unusable}")
         declared = check_declared(self.case.run)
         if declared is not None and (declared.unseen or declared.undeclared):
             notes.append(declared.sentence)
         simulated = sum(each.counts.get("simulated", 0) for each in self.executors["validate"].bought)
         if simulated:
             notes.append(f"{simulated} tool calls went to a simulator: the answer is as good as the simulator")
-        unsupported = Counter(each.tool for each in self.executors["validate"].bought if each.status == "unsupported")
+        unsupported = Counter(each.tool for each in self._rollouts() if each.status == "unsupported")
         for tool, count in unsupported.most_common(1):
             notes.append(f"{count} rollouts could not be answered for the tool {tool!r}: register a simulator for it")
         return tuple(notes)
-
-    def _price(self, steps: Sequence[int]) -> Quote:
-        """Price everything that may be bought; most of it is not, as soon as a repair stands."""
-        ask, most = self.ask, self.ask.standard.most
-        most_candidates = ask.proposals * len(self.proposers)
-        draws: list[Draw] = []
-        for step in steps:
-            proposal, null = ProposalArm(step=step, number=0), ResampleFrom(step=step)
-            draws += [Draw(arm=null, ordinal=i) for i in range(ask.resamples + most)]
-            draws += [Draw(arm=proposal, ordinal=i) for i in range(most_candidates * (ask.screening + most))]
-        smaller = [Draw(arm=ProposalArm(step=steps[0], number=0), ordinal=i) for i in range(ask.shrink_calls * LOOKS)]
-        whole = quote([*draws, *smaller], self.case.journal, self.case.rollouts.meter.budget.prices)
-        return Quote(rollouts=None, policy_calls=whole.policy_calls, tokens=whole.tokens, money=whole.money)
-
-
-def save_repair(store: Storage, repair: Repair) -> str:
-    """Store a repair under a name that its content gives, so that the same repair is stored once; returns the name."""
-    body = canonical.encode(repair.to_json())
-    name = f"{repair.run_id}:repair:{canonical.digest_text(body)[7:31]}"
-    store.save_result(name, repair.run_id, REPAIR, "{}", body)
-    return name
-
-
-def repairs_of(store: Storage, run_id: str) -> list[Repair]:
-    """Read the stored repairs of a run, the last accepted last."""
-    whole = store.resolve(run_id)
-    return [Repair.from_json(canonical.decode(each.body)) for each in store.list_results(whole) if each.kind == REPAIR]
-
-
-def answers_of(store: Storage, run_id: str) -> list[RepairAnswer]:
-    """Read what `repair` answered about a run, the last answer last."""
-    whole = store.resolve(run_id)
-    return [
-        RepairAnswer.from_json(canonical.decode(each.body)) for each in store.list_results(whole) if each.kind == ANSWER
-    ]
 
 
 def _check(case: Case, ask: RepairAsk) -> None:
@@ -315,7 +287,7 @@ def _check(case: Case, ask: RepairAsk) -> None:
             raise NotFound(f"the run has no step {step}", fix=f"its {case.steps} steps are 0 to {case.steps - 1}")
     factual = case.factual if isinstance(case.factual, float) else case.factual.point
     if factual == 0.0:
-        raise InputError(
+        raise NothingFailed(
             f"the run did not fail ({case.score.name} gave {factual:g}; 1 = bad)",
             where=f"run {case.run.run_id}",
             fix="repair a run whose outcome is bad, or give another --outcome",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from butfor.errors import InputError
-from butfor.repairs.edits import key_of, readable, short_form, token_distance
+from butfor.repairs.edits import decided, key_of, readable, token_distance
 from butfor.repairs.failure import failure_of_run
 from butfor.repairs.proposers.arguments import ArgumentEdits
 from butfor.replay import (
@@ -239,7 +239,7 @@ def _same(run: Run, other: Run) -> list[bool]:
 
 
 def _action(run: Run, step: int) -> Json:
-    return short_form(conversation.answer_of(run.steps[step]))
+    return decided(conversation.answer_of(run.steps[step]))
 
 
 def _job(intervention: Intervention, ordinal: int) -> Job:

@@ -119,7 +119,7 @@ class Tried:
         )
 
 
-FUNNEL = ("proposed", "no-ops", "duplicates", "leaking", "failed screening", "tested", "accepted", "shrunk")
+FUNNEL = ("proposed", "no-ops", "duplicates", "unusable", "leaking", "failed screening", "tested", "accepted", "shrunk")
 """What became of proposals, in order."""
 
 

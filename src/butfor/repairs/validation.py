@@ -14,15 +14,14 @@ after the last one that was seen.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from butfor.confidence import Estimate, Interval, Undefined, betting_interval, bounded_sequence, difference, known
+from butfor.confidence import Estimate, Interval, Undefined, difference, known
 from butfor.errors import InputError
+from butfor.repairs.arm import Arm
 from butfor.repairs.executor import Executor, Trial, outcomes_of
 from butfor.repairs.lift import LEAST_LIFT, Bet, lift_interval
+from butfor.repairs.standard import Standard, level_of
 from butfor.repairs.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -30,88 +29,8 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
 
-# Of the level of an arm, the share kept for an outcome that first shows only 0 and 1 and then turns out to be graded.
-LATE_GRADED = 0.1
 # The bound on an arm is computed again after so many of its draws.
 BATCH = 8
-# A true lift of .5 (from .4 to .9) is accepted within 96 rollouts, both arms together, in 95% of 1,000 simulated
-# failures, in half of them within 48; a lift from .2 to .7 against a target of .5 needs more than this in a quarter.
-MOST = 96
-
-
-def level_of(hypothesis: int, alpha: float) -> float:
-    """Return the level of the j-th hypothesis of a failure, j from 1: 6α/(π²j²); they add up to α.
-
-    Raises:
-        InputError: There is no such number.
-    """
-    if hypothesis < 1:
-        raise InputError(f"hypotheses are counted from 1, not from {hypothesis}")
-    return 6.0 * alpha / (math.pi**2 * hypothesis**2)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Standard:
-    """What a repair must show.
-
-    Attributes:
-        target: P(success | repaired step) has to be shown to be at least this.
-        alpha: P(any candidate that is no better than deciding again is accepted), over all hypotheses of a failure.
-        most: Draws of each arm, at most.
-        graded: Whether the outcome is known to take values other than 0 and 1.
-    """
-
-    target: float = 0.5
-    alpha: float = 0.05
-    most: int = MOST
-    graded: bool = False
-
-    def __post_init__(self) -> None:
-        if not (0.0 < self.alpha < 1.0 and 0.0 <= self.target <= 1.0 and self.most >= 1):
-            raise InputError(
-                f"a standard with target {self.target:g}, level {self.alpha:g} and {self.most} draws cannot be met",
-                fix="choose a target from 0 to 1, a level between 0 and 1, and at least one draw",
-            )
-
-
-@dataclass(kw_only=True)
-class Arm:
-    """The draws of one arm, as successes 1 − y, in allocation order; None where an outcome is missing."""
-
-    successes: list[float | None] = field(default_factory=list)
-    _ones: int = 0
-    _missing: int = 0
-    _is_graded: bool = False
-
-    def enter(self, success: float | None) -> None:
-        """Add a draw."""
-        self.successes.append(success)
-        self._missing += success is None
-        self._ones += success == 1.0
-        self._is_graded |= success not in (None, 0.0, 1.0)
-
-    def bound(self, *, alpha: float, graded: bool) -> Interval:
-        """Bound P(success), or the mean success of a graded outcome, whenever and however often one looks.
-
-        Estimand: μ = E[1 − y] of the arm.
-        Assumptions: each draw has mean μ given the earlier ones; missing draws may have been anything.
-        Guarantee: finite-sample at every number of draws at once, P(ever missed) ≤ alpha. For an outcome not known to
-        be graded, the binary bound spends 1 − LATE_GRADED of the level and the graded one the rest.
-        Reference: Robbins 1970; Waudby-Smith and Ramdas 2024 (arXiv 2010.09686).
-        """
-        if graded:
-            return betting_interval(self.successes, alpha=alpha)
-        if not self._is_graded:
-            return _binary(self._ones, len(self.successes), self._missing, alpha)
-        interval = betting_interval(self.successes, alpha=LATE_GRADED * alpha)
-        return replace(interval, alpha=alpha) if isinstance(interval, Estimate) else interval
-
-
-@lru_cache(maxsize=65536)
-def _binary(ones: int, n: int, missing: int, alpha: float) -> Interval:
-    draws = [1.0] * ones + [0.0] * (n - ones - missing) + [None] * missing
-    interval = bounded_sequence(draws, alpha=(1.0 - LATE_GRADED) * alpha)
-    return replace(interval, alpha=alpha) if isinstance(interval, Estimate) else interval
 
 
 class Hypothesis:

@@ -65,7 +65,7 @@ class Verdict:
     def _why_rejected(self) -> str:
         if isinstance(self.success, Estimate) and self.success.upper < self.target:
             return f"it does not reach the target of {self.target:g}"
-        return "it is no better than luck"
+        return "it does worse than deciding again"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -84,4 +84,10 @@ def _said(interval: Interval) -> str:
         return f"unknown ({interval.reason})"
     if interval.lower == interval.upper:
         return f"{interval.point:.2f} (proven)"
-    return f"{interval.point:.2f} [{interval.lower:.2f}, {interval.upper:.2f}]"
+    return f"{number(interval.point)} [{number(interval.lower)}, {number(interval.upper)}]"
+
+
+def number(value: float, *, signed: bool = False) -> str:
+    """Write a number with two digits, three where two would make it 0 and it is not."""
+    digits = 3 if 0.0 < abs(value) < 0.005 else 2
+    return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"

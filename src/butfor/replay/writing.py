@@ -31,6 +31,8 @@ def write_action(recorded: Json, action: Json) -> Json:
         return action
     text = "\n".join(part for part in short if isinstance(part, str)) or None
     calls = [part for part in short if not isinstance(part, str)]
+    if _is_tool(recorded) and len(short) == 1:
+        return action  # an agent whose own format is this one
     if isinstance(recorded, dict) and "status" in recorded and isinstance(recorded.get("body"), dict):
         return recorded | {"status": 200, "body": write_action(recorded["body"], action)}
     if isinstance(recorded, dict) and "status" in recorded and (whole := _whole_of(recorded.get("events"))):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from butfor.confidence import Estimate, Interval
 from butfor.repairs import FUNNEL, Repair, RepairAnswer, answers_of
 from butfor.repairs.edits import readable, tokens
+from butfor.repairs.verdict import number
 from butfor.report.visible import cut, one_line
 from butfor.report.wording import amount
 
@@ -187,7 +188,5 @@ def _pieces(before: str, after: str) -> tuple[Pieces, Pieces]:
 def _said(interval: Interval, *, signed: bool = False) -> str:
     if not isinstance(interval, Estimate):
         return f"unknown ({interval.reason})"
-    form = "+.2f" if signed else ".2f"
-    if interval.lower == interval.upper:
-        return f"{interval.point:{form}}"
-    return f"{interval.point:{form}} [{interval.lower:{form}}, {interval.upper:{form}}]"
+    point, lower, upper = (number(each, signed=signed) for each in (interval.point, interval.lower, interval.upper))
+    return point if interval.lower == interval.upper else f"{point} [{lower}, {upper}]"

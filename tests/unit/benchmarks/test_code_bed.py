@@ -51,6 +51,10 @@ def test_layout_is_no_change():
     assert "#" not in PROGRAM
 
 
+def test_a_careless_escape_in_the_data_is_read_all_the_same():
+    assert normal("x = '\\W'") == "x = '\\\\W'"
+
+
 def test_breaking_is_seeded_and_never_gives_the_reference():
     task = Task(name="t", text="", reference=PROGRAM, setup="", tests=())
     faults = [broken(task, seed) for seed in range(30)]

@@ -29,12 +29,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def filled(place: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    # The keys first: where there is a ledger, it notes a new key.
+    for role in ("gate", "approver"):
+        called(capsys, "gate", "keys", "new", "--role", role, "--name", role, "--trust", "trust.json")
     with Ledger.open(place / "store") as ledger:
         decided(ledger, "d1", context={"load": 1.0})
         decided(ledger, "d2", verdict="REJECT", reason="insufficient_evidence", agent="b", context={"load": 2.0})
         decided(ledger, "d3", tool="stop", agent="b")
-    for role in ("gate", "approver"):
-        called(capsys, "gate", "keys", "new", "--role", role, "--name", role, "--trust", "trust.json")
     return place
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation import Cells, Columns
+from butfor.estimation.cells import unit_for
 
 
 def table(n=2000, seed=1, *, outcome=None):
@@ -74,3 +75,11 @@ def test_impossible_sums_are_refused():
     document["squares"][0][0] = 0
     with pytest.raises(CorruptRecord, match="cannot be"):
         Cells.from_json(document)
+
+
+@pytest.mark.parametrize("n", [10, 1 << 20, 1 << 30])
+@pytest.mark.parametrize("largest", [1.0, 1000.0, float((1 << 20) - 1), 1e9])
+def test_sums_of_squares_of_a_billion_whole_numbers_fit(n, largest):
+    unit = unit_for(largest, n, whole=True)
+    assert n * (largest / unit) ** 2 < 1 << 62
+    assert unit == 1.0 or largest / unit >= 1 << 14

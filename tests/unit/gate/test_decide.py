@@ -50,6 +50,7 @@ def test_cells_give_the_verdict_and_nearly_the_bound_of_their_rows():
         ({"max_age": 10.0}, "stale"),
         ({"outcome_range": (0.0, 0.5)}, "error"),
         ({"alpha": 0.7}, "error"),
+        ({"alpha": 5e-324}, "error"),
         ({"to": "x"}, "error"),
         ({"to": 7.0}, "insufficient_evidence"),
         ({"demands": dataclasses.replace(RULES.demands, falsification=True)}, "graph_falsified"),

@@ -133,6 +133,7 @@ def test_an_unidentified_effect_asks_for_a_trial(tmp_path):
     body = unseal(ruling.certificate).body
     assert body["proof"] is None
     assert body["hedge"]["blocking"]
+    assert body["budget"] is None  # no outcome was looked at
 
 
 @pytest.mark.parametrize(

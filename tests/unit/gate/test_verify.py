@@ -293,6 +293,8 @@ def _set(path, value):
         ("graph.query.outcomes", ["Z"], "proof"),
         ("action.call", digest_text("another call"), "call"),
         ("action.tool", "delete", "call"),
+        ("action.to", 0, "call"),
+        ("action.stratum", {"Z": 1}, "call"),
         ("graph", None, "estimate"),
         ("estimate", None, "estimate"),
     ],

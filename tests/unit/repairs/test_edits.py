@@ -11,6 +11,7 @@ from butfor.confidence import Undefined
 from butfor.repairs.edits import (
     Change,
     Edit,
+    decided,
     key_of,
     measure,
     path_distance,
@@ -182,3 +183,10 @@ def test_an_edit_survives_json():
 
 def test_actions_are_readable():
     assert readable(["so", CALL]) == 'so\nrefund(order="1042", amount=940)'
+
+
+def test_a_streamed_answer_is_what_its_chunks_say_together():
+    assert decided(["he", "llo"]) == "hello"
+    chunks = [{"choices": [{"delta": {"content": part}}]} for part in ("he", "llo")]
+    assert decided(chunks) == "hello"
+    assert decided({"role": "assistant", "content": [{"type": "text", "text": "hello"}]}) == "hello"

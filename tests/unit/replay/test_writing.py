@@ -60,3 +60,7 @@ def test_a_reason_to_stop_fits_what_was_decided():
 def test_a_format_of_the_agents_own_is_refused():
     with pytest.raises(InputError, match="format of the agent's own"):
         write_action({"mine": 1}, CALL)
+
+
+def test_an_agent_whose_own_format_is_the_short_one_is_given_it():
+    assert write_action({"tool": "refund", "arguments": {}}, CALL) == CALL

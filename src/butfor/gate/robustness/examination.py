@@ -15,6 +15,7 @@ from butfor.gate.coding import code_of
 from butfor.gate.overflow import overflow_refused
 from butfor.gate.robustness.mutations import mutants
 from butfor.gate.robustness.report import Robustness, Strength
+from butfor.gate.rules import SMALLEST_LEVEL
 from butfor.identification import Adjustment, Proof
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def examine(inputs: Inputs, *, show: bool = True) -> Robustness | None:
         What was found; None for cells, which hold no rows to test, and for randomised rows, which need no graph.
     """
     data, demands = inputs.sample.data, inputs.rules.demands
-    if not isinstance(data, Columns) or not isinstance(inputs.answer, Proof) or not 0.0 < inputs.level < 0.5:
+    if (
+        not isinstance(data, Columns)
+        or not isinstance(inputs.answer, Proof)
+        or not SMALLEST_LEVEL <= inputs.level < 0.5
+    ):
         return None
     few = show and data.n <= MOST_SHOWN
     wants_strength = demands.robustness is not None or demands.odds_factor is not None

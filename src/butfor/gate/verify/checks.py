@@ -36,7 +36,7 @@ WORDS: dict[Name, str] = {
     "signature": "a trusted gate key signed it",
     "fields": "no field differs from what was signed",
     "policy": "the policy entry has the digest that is named",
-    "call": "the tool call has the digest that is named",
+    "call": "the tool call has the digest that is named, and asks what the policy makes of it",
     "graph": "the graph has the digest that is named",
     "commitment": "a trusted approver signed this version of the graph, and it had not expired",
     "proof": "the independent checker accepts the proof, or the hedge",

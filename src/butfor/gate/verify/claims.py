@@ -8,12 +8,18 @@ from butfor.errors import ButforError
 from butfor.gate.action import Action
 from butfor.gate.body import RANDOMISED_SCHEMA
 from butfor.gate.commitment import Commitment, NotCommitted, graph_of
+from butfor.gate.context.reading import Reading, read_one
+from butfor.gate.context.sources import argument_source, from_argument
+from butfor.gate.policy.model import FromArgument
 from butfor.gate.verify.checks import failed, ok, unknown
+from butfor.gate.verify.comparing import same
 from butfor.gate.verify.inputs import answer_of, entry_of, query_of, rules_in
 from butfor.gate.worst_case import WORST_CASE_SCHEMA
 from butfor.identification import Hedge, Query, check, in_words
 
 if TYPE_CHECKING:
+    from butfor.canonical import Json
+    from butfor.gate.policy.model import Entry
     from butfor.gate.verify.case import Case
     from butfor.gate.verify.checks import Check
 
@@ -34,18 +40,52 @@ def check_policy(case: Case) -> Check:
 
 
 def check_call(case: Case) -> Check:
-    """Derive the call's digest again from the call, where it is at hand."""
+    """Derive the call's digest from the call, where it is at hand; t* and stratum from it and the policy entry."""
     stated = case.body["action"]
     if stated["call"] is None:
         return ok("call", "the call could not be named, and was refused")
-    if case.given.call is None:
-        return unknown("call", "the certificate holds the call's digest only: give --call FILE to derive it")
-    action = Action.read(case.given.call)
-    if action.digest != stated["call"]:
+    entry = None if case.body["policy"]["entry"] is None else entry_of(case.body)
+    action = None if case.given.call is None else Action.read(case.given.call)
+    if action is not None and action.digest != stated["call"]:
         return failed("call", f"the call that was given has the digest {action.digest}", "$.action.call")
-    if action.tool != stated["tool"]:
+    if action is not None and action.tool != stated["tool"]:
         return failed("call", f"the call is of the tool {action.tool!r}", "$.action.tool")
+    if entry is not None and (wrong := _not_of_the_entry(case, entry, action)):
+        return failed("call", "it is not what the policy entry makes of the call", wrong)
+    if action is None:
+        return unknown("call", "the certificate holds the call's digest only: give --call FILE to derive it")
     return ok("call", f"{action.tool} {stated['call']}")
+
+
+def _not_of_the_entry(case: Case, entry: Entry, action: Action | None) -> str | None:
+    """Return the field of the action that does not follow from the entry and, where it is at hand, the call."""
+    stated = case.body["action"]
+    if stated["tool"] != (entry.tool or case.body["policy"]["name"]):
+        return "$.action.tool"
+    if stated["to"] is None:
+        return None
+    to: Json = entry.treatment.to
+    if isinstance(to, FromArgument):
+        to = stated["to"] if action is None else from_argument(to.argument, action.arguments)
+    if not _equal(stated["to"], to):
+        return "$.action.to"
+    if stated["stratum"] and set(stated["stratum"]) != set(entry.strata):
+        return "$.action.stratum"
+    for name, value in stated["stratum"].items():
+        # The rows of a trial have their stratum from the request, and no context is read for them.
+        read = stated["context"].get(name, {}).get("value", value)
+        variable = entry.context[name]
+        if variable.argument is not None and action is not None:
+            source = argument_source(variable.argument, timeout=variable.timeout, text=variable.text)
+            found = read_one(name, source, action.arguments, lambda: case.at)
+            read = found.value if isinstance(found, Reading) else None
+        if not _equal(value, read):
+            return f"$.action.stratum.{name}"
+    return None
+
+
+def _equal(stated: Json, found: Json) -> bool:
+    return same(stated, float(found) if isinstance(found, bool) else found)
 
 
 def check_graph(case: Case) -> Check:

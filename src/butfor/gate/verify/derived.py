@@ -87,8 +87,7 @@ def _spends(stated: Mapping[str, Json]) -> bool:
     if stated["estimate"] is None:
         return False
     rules = rules_in(stated)
-    possible = stated["hedge"] is None or (rules.preset.partial and rules.outcome_range is not None)
-    return rules.preset.spends_budget and possible
+    return rules.preset.spends_budget and (stated["hedge"] is None or rules.may_clear_unidentified)
 
 
 def check_derived(case: Case, level: Level) -> list[Check]:

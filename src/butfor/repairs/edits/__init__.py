@@ -1,6 +1,6 @@
 """Edits: what changed between two actions, how much, and in which independent pieces."""
 
-from butfor.repairs.edits.actions import key_of, readable, same_action, short_form
+from butfor.repairs.edits.actions import decided, key_of, readable, same_action, short_form
 from butfor.repairs.edits.hunks import Change, Hunk
 from butfor.repairs.edits.measure import Edit, measure, path_distance
 from butfor.repairs.edits.syntax import tree_distance, tree_of
@@ -12,6 +12,7 @@ __all__ = [
     "Change",
     "Hunk",
     "short_form",
+    "decided",
     "same_action",
     "key_of",
     "readable",

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r"\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
 
 
-def short_form(answer: Json) -> Json:
-    """Write an answer as what it decided: text, ``{"tool", "arguments"}``, or a list of those.
+def short_form(action: Json) -> Json:
+    """Write a proposed action in its short form: text, ``{"tool", "arguments"}``, or a list of those."""
+    return action if is_short(action) else decided(action)
+
+
+def decided(answer: Json) -> Json:
+    """Write a model's answer, whole or streamed, as what it decided, in short form.
 
     Ids, token counts, times and reasoning are left out. An answer in a format of the agent's own stays as it is.
     """
-    if is_short(answer):
+    if is_call(answer):
         return answer
     read = reading.read(answer)
     if not read.known:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from butfor import canonical
 from butfor.errors import CorruptRecord
-from butfor.repairs.edits import key_of, short_form
+from butfor.repairs.edits import decided, key_of
 from butfor.repairs.engine import crossings_of
 from butfor.repairs.proposal import Proposal
 from butfor.replay import Job, do
@@ -71,7 +71,7 @@ class Resamples:
             return None
         for each in crossings:
             if (each.lane, each.occurrence, each.kind) == (where.lane, where.occurrence, "model") and each.response:
-                return short_form(canonical.decode(each.response))
+                return decided(canonical.decode(each.response))
         return None
 
     def _proposal(self, step: int, drawn: list[tuple[Json, Rollout]]) -> Proposal:

@@ -85,9 +85,10 @@ def run(settings: Settings) -> Report:
     if folder is None:
         return Report(name="arithmetic", settings=shown, rows=[_absent()], checks=[], notes=[MISSING])
     problems = load(folder.parent / FILE)
-    if settings.quick:
+    most = int(settings.options.get("problems", QUICK if settings.quick else len(problems)))
+    if most < len(problems):
         generator(settings.seed, "arithmetic", "problems").shuffle(problems)
-        problems = problems[:QUICK]
+        problems = problems[:most]
     shown["problems"] = len(problems)
     results = [_measure(problems, model, standard, settings.seed) for model in MODELS[: 1 if settings.quick else None]]
     rows = [row for each in results for row in _rows(each, settings)]
@@ -217,12 +218,19 @@ def _notes(each: Results) -> list[str]:
     repairs = [found.fixed for found in each.found if found.fixed]
     sources = Counter(repair.proposal.source for repair in repairs)
     none = sum(found.proposals == 0 for found in each.found)
+    links = [
+        link
+        for problem in each.failed
+        if isinstance(solution := problem.solutions[each.model], Solution)
+        for step in solution.steps
+        for link in step.links
+        if link is not None
+    ]
     return [
         f"{each.model}: {len(each.failed)} failed runs can be executed again; failed and not: {why}",
         (
             f"{each.model}: fixed by one step {share([found.fixed is not None for found in each.found])}; no"
-            f" proposal at"
-            f" all {none}; no valid proposal {share([found.fixed is None for found in each.found])}"
+            f" proposal at all {none}; no valid proposal {share([found.fixed is None for found in each.found])}"
         ),
         (
             f"{each.model}: accepted from {dict(sources)}; every number known to the run"
@@ -234,6 +242,7 @@ def _notes(each: Results) -> list[str]:
             f" {sum(found.proposals for found in each.found)} proposals, null draws"
             f" {sum(repair.verdict.null_draws for repair in repairs)}, {each.seconds:.1f} s"
         ),
+        f"{each.model}: linked numbers that stand in the question too {share([link.ambiguous for link in links])}",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,9 @@ def normal(source: str) -> str:
     Raises:
         SyntaxError: It is no program.
     """
-    return ast.unparse(ast.parse(source))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a careless "\W" in a program of the data is that program's own affair
+        return ast.unparse(ast.parse(source))
 
 
 def mutants(source: str, *, breaking: bool = False) -> list[Mutant]:

@@ -107,7 +107,7 @@ def repair(task: Task, fault: Broken, sandbox: Sandbox, *, standard: Standard, s
     if executor.finding(fault.program).passed:
         return Searched(task=task, broken=fault, survived=True)
     test = RepairTest(standard=standard)
-    fixed = None
+    fixed: Fixed | None = None
     first: list[str] = []
     for proposal in proposals(task, executor):
         first += [proposal.action] if len(first) < 3 else []

@@ -67,11 +67,11 @@ class Agent:
         if step == 2:
             subject = state.company or last
             return [
-                (0.5, search(f"{subject} is headquartered in")),
-                (0.35, search(f"headquarters of {subject}")),
+                (0.65, search(f"{subject} is headquartered in")),
+                (0.2, search(f"headquarters of {subject}")),
                 (0.15, search(f"{last} company")),
             ]
-        return [(0.75, read(0)), (0.15, read(1)), (0.1, read(2))]
+        return [(0.85, read(0)), (0.1, read(1)), (0.05, read(2))]
 
     def after(self, state: State, step: int, action: Action) -> State:
         """Return the state after an action; a call that the tool does not know finds nothing."""

@@ -34,7 +34,7 @@ PUBLISHED = {
 }
 _NOTES = [
     (
-        "π is a table: three queries of .6/.25/.15 and .5/.35/.15, the pages found read with .75/.15/.1; so"
+        "π is a table: three queries of .6/.25/.15 and .65/.2/.15, the pages found read with .85/.1/.05; so"
         " P(success) under any"
         " intervention is computed exactly, and each accepted repair is audited against it"
     ),
@@ -45,7 +45,7 @@ _NOTES = [
 
 def run(settings: Settings) -> Report:
     """Run the planted corpus, and the files that a user supplies where a model is given."""
-    companies = QUICK if settings.quick else COMPANIES
+    companies = int(settings.options.get("companies", QUICK if settings.quick else COMPANIES))
     corpus = plant(companies, settings.seed)
     standard = Standard()
     started = time.perf_counter()

@@ -127,10 +127,13 @@ def plant(companies: int, seed: int) -> Corpus:
 
 
 def _name(kind: str, luck: float, number: int) -> str:
-    ends = _END[kind]
+    """Make a name; a few thousand are possible, so that two of a kind rarely share one by chance."""
+    ends, picked = _END[kind], int(luck * 10**6)
     return (
-        _START[(number * 7 + int(luck * 20)) % len(_START)]
-        + _MIDDLE[(number // 3 + int(luck * 977)) % len(_MIDDLE)]
+        _START[(number * 7 + picked) % len(_START)]
+        + _MIDDLE[(number // 3 + picked // 20) % len(_MIDDLE)]
+        + "aeiou"[picked // 200 % 5]
+        + _MIDDLE[picked // 1000 % len(_MIDDLE)]
         + ends[number % len(ends)]
     )
 
