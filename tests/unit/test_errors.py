@@ -15,7 +15,6 @@ FIELDS: dict[str, dict[str, Any]] = {
     "ReplayDivergence": {"path": "$.messages[2]", "recorded": [1], "asked": None, "where": "lane 0"},
     "UnsupportedCall": {"tool": "refund", "where": "step 3", "fix": "register a simulator"},
     "BudgetStop": {"resource": "tokens", "fix": "raise it"},
-    "ActionRefused": {"verdict": "REJECT", "reason": "shown_harmful", "decision": "d-1", "certificate": b""},
     "MissingExtra": {"extra": "openai", "purpose": "recording an OpenAI client"},
 }
 """What the errors with fields of their own are made of."""
