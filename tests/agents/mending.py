@@ -93,3 +93,8 @@ def critic(**request: Any) -> str:
 def predictor(**request: Any) -> str:
     """A model that is sure of what adds."""
     return "0.9" if "3 + 4" in request["messages"][0]["content"].split("instead:")[1] else "0.1"
+
+
+def broken(**request: Any) -> str:
+    """A model that is down."""
+    raise RuntimeError(f"no answer to {len(request)} fields")

@@ -167,8 +167,10 @@ def test_responsibility_finds_the_step_from_the_proposals_themselves():
     store, run_id = failed(check=True)
     ask = RepairAsk(locate="responsibility", resamples=0, argument_edits=False, standard=Standard(most=64))
     proposer = GivenProposals({0: ["Hello."], 1: [DECORATED]})
-    answer = repair_run(run_id, store=store, ask=ask, proposers=[proposer])
+    prices: list[Quote] = []
+    answer = repair_run(run_id, store=store, ask=ask, proposers=[proposer], announce=prices.append)
     assert answer.steps == (1,)
+    assert answer.bill.policy_calls <= sum(each.policy_calls for each in prices)
     assert [each.step for each in answer.repairs] == [1]
 
 

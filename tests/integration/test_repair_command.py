@@ -116,6 +116,15 @@ def test_a_prediction_runs_nothing_and_says_what_it_is(capsys, home, runs):
     assert "0.90  step 1" in out
 
 
+@pytest.mark.parametrize("option", ["--proposer", "--predict"])
+def test_a_model_that_raises_is_one_sentence(capsys, home, runs, option):
+    proposed = ["--step", "1", "--proposals", str(home / "proposals.json")]
+    code, _, err = called(capsys, "repair", runs["worse"], *proposed, option, "tests.agents.mending:broken")
+    assert code == 2
+    assert "the model that was asked raised RuntimeError" in err
+    assert "Traceback" not in err
+
+
 def test_a_critic_that_cannot_be_imported_is_refused_before_anything_is_spent(capsys, runs):
     code, _, err = called(capsys, "repair", runs["worse"], "--critic", "nothing:there")
     assert code == 2

@@ -31,6 +31,17 @@ def price(case: Case, ask: RepairAsk, steps: Sequence[int], *, proposers: int) -
     return Quote(rollouts=None, policy_calls=whole.policy_calls, tokens=whole.tokens, money=whole.money)
 
 
+def price_of_responsibility(case: Case, ask: RepairAsk, *, proposers: int) -> Quote:
+    """Price the proposals of every step but the last, and what they are held against."""
+    each, best = ask.proposals * proposers, ask.standard.most // 2
+    draws: list[Draw] = []
+    for step in range(case.steps - 1):
+        draws += [Draw(arm=ResampleFrom(step=step), ordinal=i) for i in range(ask.resamples + best)]
+        draws += [Draw(arm=Proposal(step=step, number=0), ordinal=i) for i in range(each * ask.screening + best)]
+    whole = quote(draws, case.journal, case.rollouts.meter.budget.prices)
+    return Quote(rollouts=None, policy_calls=whole.policy_calls, tokens=whole.tokens, money=whole.money)
+
+
 def together(bills: Sequence[Bill], *, bought: int) -> Bill:
     """Add up bills of one call, of whose rollouts `bought` were made now and the others were there.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from butfor import canonical
-from butfor.errors import InputError, NotFound
+from butfor.errors import AgentError, ButforError, InputError, NotFound
 from butfor.repairs.edits import key_of
 from butfor.replay import reading
 
@@ -117,6 +117,7 @@ class StoredAnswers:
 
         Raises:
             BudgetStop: The budget does not allow another call.
+            AgentError: The model raised.
         """
         name = f"{self._run_id}:question:{canonical.digest(question)[7:47]}"
         kept = self._load(name)
@@ -125,7 +126,7 @@ class StoredAnswers:
             return canonical.decode(kept.body)["answer"]
         self._meter.take_call()
         self.asked += 1
-        answer = ask()
+        answer = _answer_of(ask)
         usage = reading.read(answer).usage
         self._meter.spend_tokens(usage[0] or 0, usage[1] or 0)
         body = canonical.encode({"answer": answer})
@@ -149,3 +150,15 @@ class StoredAnswers:
             return self._store.load_result(name)
         except NotFound:
             return None
+
+
+def _answer_of(ask: Callable[[], Json]) -> Json:
+    try:
+        return ask()
+    except ButforError:
+        raise
+    except Exception as error:
+        raise AgentError(
+            f"the model that was asked raised {type(error).__name__}: {error}",
+            fix="mend it and run the same command again; what was answered and drawn is kept",
+        ) from error

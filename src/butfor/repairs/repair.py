@@ -14,7 +14,7 @@ from butfor.attribution.case import Case, open_case
 from butfor.attribution.methods import METHODS, Ask
 from butfor.attribution.quotes import quote_method
 from butfor.errors import BudgetStop, NotFound, NothingFailed, TransportFault
-from butfor.repairs.accounting import price, together
+from butfor.repairs.accounting import price, price_of_responsibility, together
 from butfor.repairs.ask import RepairAsk
 from butfor.repairs.candidates import Candidate, Sifter
 from butfor.repairs.engine import EngineExecutor, null_arm
@@ -126,6 +126,8 @@ class _Work:
             named = ", ".join(str(step) for step in ask.steps)
             return Located(steps=ask.steps, sentence=f"step {named}, as asked for")
         if ask.locate == "responsibility":
+            if announce is not None:
+                announce(price_of_responsibility(self.case, ask, proposers=len(self.proposers)))
             return self._by_responsibility()
         stored = stored_blame(self.case, most=ask.most_steps)
         if stored is not None:

@@ -111,7 +111,9 @@ def test_saved_evidence_knows_its_kind(tmp_path):
 
 
 def test_an_outcome_of_which_less_is_better_is_read_upside_down(tmp_path):
-    made = place(tmp_path)
+    # By order of asking: from a list, a question has one level an epoch, and this one is asked of two tables.
+    by_order = POLICY + "    budget: {other_agents: 1.0}\n"
+    made = place(tmp_path, policy=by_order)
     text = (tmp_path / "incidents.csv").read_text().splitlines()
     flipped = [
         text[0],
@@ -120,7 +122,7 @@ def test_an_outcome_of_which_less_is_better_is_read_upside_down(tmp_path):
     with made.open() as gate:
         plain: Any = gate.decide(Action(tool="restart_service", arguments={"tier": "gold"}))
     (tmp_path / "incidents.csv").write_text("\n".join(flipped) + "\n")
-    made.write(POLICY.replace("two_valued: true}", "two_valued: true, better: less}"))
+    made.write(by_order.replace("two_valued: true}", "two_valued: true, better: less}"))
     with made.open() as gate:
         turned: Any = gate.decide(Action(tool="restart_service", arguments={"tier": "gold"}))
     assert turned.verdict == plain.verdict == "EXECUTE"

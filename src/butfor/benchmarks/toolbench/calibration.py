@@ -69,11 +69,14 @@ def _plan(families: Iterable[Family], batches: int) -> Iterator[tuple[Family, st
 
 
 def _batch(family: Family, method: str, number: int, size: int, root: int) -> Batch:
-    executed, reasons = 0, dict[str, int]()
+    executed, reasons, zero = 0, dict[str, int](), [0, 0]
     for i in range(size):
         case = Case(harmful_action(family, root, number, i))
         found = _decided(METHODS[method], case)
         executed += found.verdict == "EXECUTE"
+        if case.instance.effect == 0.0:
+            zero[0] += 1
+            zero[1] += found.verdict == "EXECUTE"
         reasons[found.reason] = reasons.get(found.reason, 0) + 1
     return {
         "seed": root,
@@ -82,6 +85,7 @@ def _batch(family: Family, method: str, number: int, size: int, root: int) -> Ba
         "batch": number,
         "decisions": size,
         "executed": executed,
+        "at_threshold": zero,
         "reasons": dict(sorted(reasons.items())),
     }
 
@@ -146,22 +150,28 @@ def _report(batches: list[Batch]) -> tuple[list[dict[str, Any]], list[Check]]:
             if not part:
                 continue
             n, executed = (sum(batch[key] for batch in part) for key in ("decisions", "executed"))
+            at, of = (sum(batch.get("at_threshold", [0, 0])[place] for batch in part) for place in (1, 0))
             rows.append(
                 {
                     "on": f"calibration, {family.name}",
                     "method": method,
                     "n": n,
                     "false per harmful": share(executed, n),
+                    "at τ_u exactly": share(at, of),
                     "reasons": _reasons(part),
                 }
             )
             if (family.name, method) == (NOT_LINEAR, "paper settings"):
                 continue
-            # A rate of exactly α is exceeded by chance; this bound is, once in a million runs.
-            most = int(binom.ppf(SURE, n, ALPHA))
-            said = f"calibration, {method}, {family.name}: EXECUTE of {n} harmful actions consistent with ≤ α"
-            checks.append(Check(name=said, value=float(executed), bound=float(most), ok=executed <= most))
+            checks += [_within(method, family, executed, n, "harmful"), _within(method, family, at, of, "exactly null")]
     return rows, checks
+
+
+def _within(method: str, family: Family, executed: int, n: int, which: str) -> Check:
+    """A rate of exactly α is exceeded by chance; this bound is, once in a million runs."""
+    most = int(binom.ppf(SURE, n, ALPHA)) if n else 0
+    said = f"calibration, {method}, {family.name}: EXECUTE of {n} {which} actions consistent with ≤ α"
+    return Check(name=said, value=float(executed), bound=float(most), ok=executed <= most)
 
 
 def _reasons(batches: list[Batch]) -> str:
