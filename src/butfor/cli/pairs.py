@@ -79,9 +79,9 @@ def check(file: Path, name: str | None, as_json: bool) -> int:
 
 
 def _lines(exported: Exported, out: Path) -> Iterable[str]:
-    yield f"{exported.pairs} pairs of {exported.repairs} stored repairs, as {exported.format}, in {out}"
+    yield f"pairs: {exported.pairs}, of {exported.repairs} stored repairs, as {exported.format}, in {out}"
     for split, counts in exported.splits.items():
-        yield f"  {split}.jsonl: {counts['rows']} rows, {counts['pairs']} pairs of {counts['tasks']} tasks"
+        yield f"  {split}.jsonl: rows: {counts['rows']}, pairs: {counts['pairs']}, tasks: {counts['tasks']}"
     if "test" not in exported.splits:
         yield "  no task fell to test.jsonl; more tasks, or a larger --test, will fill it"
     for reason, count in exported.dropped.items():
