@@ -48,6 +48,7 @@ def changed(row, path, value):
         ("trl-dpo", ["prompt"], "text", "prompt"),
         ("trl-dpo", ["prompt", 0, "role"], "narrator", "prompt[0].role"),
         ("trl-dpo", ["prompt", 1, "content"], 7, "prompt[1].content"),
+        ("trl-dpo", ["prompt", 1, "role"], "assistant", "prompt[1].role"),
         ("trl-dpo", ["chosen", 0, "role"], "user", "chosen[0].role"),
         ("trl-dpo", ["chosen", 0, *ARGUMENTS], "{}", "chosen[0].tool_calls[0].function.arguments"),
         ("trl-dpo", ["rejected"], [], "rejected"),

@@ -71,6 +71,7 @@ def format_of(row: Json) -> Format:
 def _dpo(row: Row) -> Iterator[tuple[str, str]]:
     yield from _missing(row, "prompt", "chosen", "rejected")
     yield from _messages(row, "prompt", "trl")
+    yield from _goes_on(row)
     for field in ("chosen", "rejected"):
         yield from _messages(row, field, "trl")
         yield from _answers(row, field)
@@ -81,6 +82,7 @@ def _dpo(row: Row) -> Iterator[tuple[str, str]]:
 def _kto(row: Row) -> Iterator[tuple[str, str]]:
     yield from _missing(row, "prompt", "completion", "label")
     yield from _messages(row, "prompt", "trl")
+    yield from _goes_on(row)
     yield from _messages(row, "completion", "trl")
     yield from _answers(row, "completion")
     if "label" in row and not isinstance(row["label"], bool):
@@ -208,6 +210,14 @@ def _answers(row: Row, field: str) -> Iterator[tuple[str, str]]:
     first = messages[0] if isinstance(messages, list) and messages else None
     if isinstance(first, dict) and first.get("role") != "assistant":
         yield f"{field}[0].role", "the answer is not the assistant's"
+
+
+def _goes_on(row: Row) -> Iterator[tuple[str, str]]:
+    """Find a prompt that ends elsewhere than where the assistant's turn begins: TRL refuses it."""
+    prompt = row.get("prompt")
+    last = prompt[-1] if isinstance(prompt, list) and prompt else None
+    if isinstance(last, dict) and last.get("role") not in ("user", "tool"):
+        yield f"prompt[{len(prompt or []) - 1}].role", "the prompt ends with neither a user nor a tool"
 
 
 def _differ(row: Row, good: str, bad: str) -> Iterator[tuple[str, str]]:
