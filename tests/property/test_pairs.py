@@ -46,7 +46,7 @@ def test_no_task_is_on_both_sides(found, share, seed):
 def test_both_answers_follow_the_same_bytes(found):
     for name in FORMATS:
         for one, row in rows_of(found, name):
-            prompt = row["input"]["messages"] if name == "openai" else row.get("prompt")
+            prompt = row["input"]["messages"] if name == "openai" else row.get("prompt", [])
             if name == "trl-reward":
                 good, bad = json.dumps(row["chosen"][:-1]), json.dumps(row["rejected"][:-1])
                 assert good == bad
