@@ -8,7 +8,7 @@ import pytest
 from butfor.cli.main import main
 from butfor.outcomes import find_outcome
 from butfor.repairs import Proposal, repair_run, repairs_of
-from butfor.repairs.repair import save_repair
+from butfor.repairs.stored import save_repair
 from butfor.replay import record_run
 from butfor.store import Store
 from tests.unit.repairs.pair_cases import lines

@@ -12,8 +12,8 @@ from butfor.errors import InputError
 from butfor.repairs.pairs.messages import NotWritable, answer_message, prompt_of
 from butfor.repairs.pairs.pair import Pair
 from butfor.repairs.pairs.sieve import sieve
-from butfor.repairs.repair import REPAIR
 from butfor.repairs.result import Repair
+from butfor.repairs.stored import REPAIR
 from butfor.runs import to_text
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from butfor.errors import InputError
 from butfor.repairs.edits import readable, short_form
 from butfor.repairs.edits.actions import is_call, is_short
 from butfor.repairs.locate import read_blame
-from butfor.repairs.repair import REPAIR
 from butfor.repairs.result import Repair
+from butfor.repairs.stored import REPAIR
 from butfor.replay.conversation import answer_of
 
 if TYPE_CHECKING:
