@@ -121,7 +121,7 @@ def _report(
         notes=[
             "all of it is ours; every time was taken in this run, decisions and bare fsyncs in alternating rounds",
             "warm: proof, its check and the bounds are remembered by the digests of graph, query and evidence",
-            "cold: identification, proof check, counting, both effects, risk, verdict; the slower of the two is checked",
+            "cold: identification, proof check, counting, effects, risk, verdict; the slower of the two is checked",
         ],
     )
 
