@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow check fix bench docs lock clean local-model peers tables
+.PHONY: demo test test-slow check fix bench docs lock clean local-model peers tables trl
 
 demo: $(STAMP)
 	$(BIN)/butfor demo
@@ -50,6 +50,14 @@ define peer
 	$(3) -m venv $(PEERS)/$(1) && $(PEERS)/$(1)/bin/pip install --quiet $(2) || \
 	{ echo "peer $(1) could not be installed: it will be reported as not run"; rm -rf $(PEERS)/$(1); }
 endef
+
+# TRL's own loaders for tests/integration/test_trl_loads.py, in an environment of their own: PyTorch is in no lock of ours.
+# This release of PyTorch is a CPU build where plain pip has one; any other that TRL takes will do.
+TORCH ?= torch==2.13.0
+trl:
+	test -x $(VENV)/trl/bin/python || $(PYTHON) -m venv $(VENV)/trl
+	$(VENV)/trl/bin/pip install --quiet $(TORCH)
+	$(VENV)/trl/bin/pip install --quiet trl==1.16.0 datasets==5.2.0 transformers==5.24.0
 
 # Real tables for `butfor bench tables`, read out of these wheels and never installed or committed. obp runs on no
 # current Python, but only its CSV files are read.

@@ -22,6 +22,8 @@ VERBS: dict[str, str] = {
     "replay": "run it again, untouched or changed",
     "attribute": "say which step caused the outcome",
     "repair": "find the smallest change that really fixes a failed run",
+    "pairs": "write validated repairs as training pairs, and check such files",
+    "skills": "group the steps that caused failures: what goes wrong where, over many runs",
     "runs": "list the recorded and imported runs, or show one",
     "report": "show an answer, on the terminal or as one HTML file",
     "doctor": "check the installation and the store",

@@ -22,7 +22,7 @@ Part = tuple[list[dict[str, Any]], list[Check], list[str]]
 ALPHA = 0.05
 WORLDS = 10
 # Quick runs take every so many decisions about subgroups.
-QUICK_STEP = 10
+QUICK_STEP = 20
 LOGS, QUICK_LOGS = 20, 1
 PUBLISHED = "published (IHDP, ZOZO): within 0.1 pp of Oracle's correct executions, ≥ 50× fewer false per execution"
 NOTES = [
