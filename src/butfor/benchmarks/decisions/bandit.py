@@ -132,7 +132,7 @@ def by_known_chances(log: Log) -> NDArray[np.bool_]:
 
 
 def known_chances(log: Log, step: int = 1) -> list[Decision]:
-    """Decide about every item, or every so many, with the logged probabilities: a trial whose odds differed between people."""
+    """Decide about every item, or every so many: a trial whose logged odds differed between people."""
     columns = _columns(log, probability="propensity_score")
     return [_decided(log, columns, item, randomised=True) for item in log.items.tolist()[::step]]
 
