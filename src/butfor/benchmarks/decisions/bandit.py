@@ -131,10 +131,10 @@ def by_known_chances(log: Log) -> NDArray[np.bool_]:
     return np.array([found.verdict == "EXECUTE" for found in known_chances(log)])
 
 
-def known_chances(log: Log) -> list[Decision]:
-    """Decide about every item with the logged probabilities: a trial whose odds differed between people."""
+def known_chances(log: Log, step: int = 1) -> list[Decision]:
+    """Decide about every item, or every so many: a trial whose logged odds differed between people."""
     columns = _columns(log, probability="propensity_score")
-    return [_decided(log, columns, item, randomised=True) for item in log.items.tolist()]
+    return [_decided(log, columns, item, randomised=True) for item in log.items.tolist()[::step]]
 
 
 def by_adjustment(log: Log) -> NDArray[np.bool_]:

@@ -22,8 +22,10 @@ Part = tuple[list[dict[str, Any]], list[Check], list[str]]
 ALPHA = 0.05
 WORLDS = 10
 # Quick runs take every so many decisions about subgroups.
-QUICK_STEP = 20
+QUICK_STEP = 40
 LOGS, QUICK_LOGS = 20, 1
+# A quick run asks the gate about every so many of the real items.
+QUICK_REAL_STEP = 4
 PUBLISHED = "published (IHDP, ZOZO): within 0.1 pp of Oracle's correct executions, ≥ 50× fewer false per execution"
 NOTES = [
     "the protocols are ours (the paper's are not published), and so are all thresholds; " + PUBLISHED,
@@ -44,8 +46,8 @@ def run(settings: Settings) -> Report:
         _subgroups(
             "IHDP", subgroups.ihdp(WORLDS), step, "put ihdp_npci_1.csv and on into a folder, name it in BUTFOR_IHDP"
         ),
-        _synthetic(settings.seed, logs),
-        _real(),
+        _synthetic([bandit.synthetic(settings.seed, number) for number in range(logs)]),
+        _real(QUICK_REAL_STEP if settings.quick else 1),
     ]
     rows = [row for found, _, _ in parts for row in found]
     columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -70,8 +72,7 @@ def _subgroups(name: str, worlds: list[subgroups.World] | None, step: int, how: 
     return rows, _fewer(name, gain, executed, "difference in means", "this gate, defaults with straight lines"), []
 
 
-def _synthetic(seed: int, logs: int) -> Part:
-    drawn = [bandit.synthetic(seed, number) for number in range(logs)]
+def _synthetic(drawn: list[bandit.Log]) -> Part:
     gain = np.concatenate([log.rates - log.threshold for log in drawn if log.rates is not None])
     executed = {rule: np.concatenate([decides(log) for log in drawn]) for rule, decides in bandit.RULES.items()}
     checks = []
@@ -81,10 +82,10 @@ def _synthetic(seed: int, logs: int) -> Part:
         said = f"synthetic Open Bandit, {name}: false executions consistent with ≤ α of {harmful} harmful items"
         checks.append(Check(name=said, value=float(false), bound=float(most), ok=false <= most))
         checks += _fewer("synthetic Open Bandit", gain, executed, "raw click rate", name)
-    return _rows(f"Open Bandit, synthetic, {logs} logs of {bandit.ROWS:,} rows", gain, executed), checks, []
+    return _rows(f"Open Bandit, synthetic, {len(drawn)} logs, {gain.size} items", gain, executed), checks, []
 
 
-def _real() -> Part:
+def _real(step: int) -> Part:
     """The truth of the real log is unknown: count what is decided, and why not."""
     rows = []
     for policy in ("random", "bts"):
@@ -92,7 +93,7 @@ def _real() -> Part:
         if log is None:
             how = f"Open Bandit was not run: its logs are in the wheel {OBP.name}; to fetch it: {HOW}"
             return [{"table": "Open Bandit, real", "method": "not run"}], [], [how]
-        decided = bandit.known_chances(log)
+        decided = bandit.known_chances(log, step)
         reasons = collections.Counter(each.reason for each in decided)
         raw = {"raw click rate": bandit.raw_rate(log), "raw click rate, LCB": bandit.raw_bound(log)}
         table = f"Open Bandit, {policy}/women, {log.items.size} items"
@@ -131,5 +132,5 @@ def _fewer(
         found = executed[name]
         rates[name] = float((found & (gain <= 0)).sum()) / max(1, int(found.sum()))
     some = bool(executed[gate].any())
-    said = f"{table}, {gate}: false per execution < that of {naive}, and something is executed"
-    return [Check(name=said, value=rates[gate], bound=rates[naive], ok=some and rates[gate] < rates[naive])]
+    said = f"{table}, {gate}: false per execution ≤ that of {naive}, and something is executed"
+    return [Check(name=said, value=rates[gate], bound=rates[naive], ok=some and rates[gate] <= rates[naive])]
