@@ -1,16 +1,33 @@
 """Pairs: splits never share a task, both answers follow one exact prompt, and what is written passes its own check."""
 
+import contextlib
 import json
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from butfor.repairs.pairs import FORMATS, Derived, check_file, problems_of, rows_of, sieve, split_of, tasks_of
-from butfor.repairs.pairs.export import export_pairs
+from butfor.errors import InputError
+from butfor.repairs.pairs import (
+    FORMATS,
+    Derived,
+    Problem,
+    answer_message,
+    check_file,
+    export_pairs,
+    problems_of,
+    prompt_of,
+    rows_of,
+    sieve,
+    split_of,
+    tasks_of,
+)
+from butfor.repairs.pairs.messages import NotWritable
 from tests.property.strategies import names
 from tests.unit.repairs.pair_cases import pair
+from tests.unit.repairs.test_pair_messages import ANTHROPIC, CHAT, RESPONSES
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(str.strip)
 plain = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | words
@@ -80,3 +97,54 @@ def test_a_written_file_is_read_back_and_passes(found, name):
             assert checked.ok, checked
             rows += checked.rows
         assert rows == sum(each["rows"] for each in exported.splits.values())
+
+
+@st.composite
+def damaged_rows(draw):
+    """A good row with any JSON value in the place of one of its parts."""
+    name = draw(st.sampled_from(FORMATS))
+    found = [pair("Q", "wrong", "right"), pair("P", {"tool": "pay"}, ["So:", {"tool": "look", "arguments": {"n": 1}}])]
+    row = json.loads(json.dumps(draw(st.sampled_from([row for _, row in rows_of(found, name)]))))
+    return name, damaged(draw, row)
+
+
+def damaged(draw, document):
+    junk = draw(any_json)
+    place = document
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = draw(st.sampled_from(keys))
+        if not isinstance(place[key], dict | list) or not place[key] or draw(st.booleans()):
+            place[key] = junk
+            return document
+        place = place[key]
+
+
+any_json = st.recursive(plain, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(words, inner, max_size=2))
+
+
+@given(damaged_rows())
+def test_no_damage_to_a_row_breaks_the_check(case):
+    name, row = case
+    assert all(isinstance(each, Problem) for each in problems_of(row, name))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        path.write_text(json.dumps(row) + "\n")
+        try:
+            check_file(path, name=name)
+        except InputError:
+            pytest.fail("a damaged row is a problem of its line, not an error")
+
+
+@given(st.data())
+def test_no_request_or_action_breaks_the_derivation(data):
+    asked = data.draw(st.sampled_from([CHAT, ANTHROPIC, RESPONSES]))
+    broken = damaged(data.draw, json.loads(json.dumps(asked)))
+    try:
+        prompt = prompt_of(broken)
+    except NotWritable:
+        prompt = None
+    if prompt is not None:
+        json.dumps([prompt.messages, prompt.tools])
+    with contextlib.suppress(NotWritable):
+        json.dumps(answer_message(data.draw(any_json), step=0))

@@ -74,10 +74,11 @@ def derive_pairs(store: Storage, run_ids: Iterable[str]) -> Derived:
         if not records:
             continue
         run = store.load_run(run_id)
+        digest = canonical.digest_text(to_text(run))
         for record in records:
             derived.repairs += 1
             try:
-                found.append(_pair(run, record))
+                found.append(_pair(run, digest, record))
             except NotWritable as why:
                 derived.dropped[str(why)] += 1
     sieved = sieve(found)
@@ -86,7 +87,7 @@ def derive_pairs(store: Storage, run_ids: Iterable[str]) -> Derived:
     return derived
 
 
-def _pair(run: Run, record: ResultRecord) -> Pair:
+def _pair(run: Run, digest: str, record: ResultRecord) -> Pair:
     repair = Repair.from_json(canonical.decode(record.body))
     _may_be_learnt(repair)
     pair = Pair(
@@ -96,7 +97,7 @@ def _pair(run: Run, record: ResultRecord) -> Pair:
         repair=repair,
         result_id=record.result_id,
         task=canonical.digest(run.task.get()),
-        run_digest=canonical.digest_text(to_text(run)),
+        run_digest=digest,
     )
     try:
         json.dumps([list(pair.prompt.messages), pair.chosen, pair.rejected], ensure_ascii=False).encode()

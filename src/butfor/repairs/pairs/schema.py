@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from butfor.repairs.pairs.formats import Format, Row
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ROLES = {"trl": {"system", "user", "assistant", "tool"}}
-_ROLES["openai"] = _ROLES["trl"] | {"developer"}
+# Tuples and lists: what a damaged row holds may not be hashable.
+_ROLES = {"trl": ("system", "user", "assistant", "tool")}
+_ROLES["openai"] = (*_ROLES["trl"], "developer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,14 +158,14 @@ def _messages(row: Row, field: str, dialect: str, within: str = "") -> Iterator[
     if not isinstance(messages, list) or not messages:
         yield path, "it is not a list of one or more messages"
         return
-    open_calls: set[str] = set()
+    open_calls: list[Json] = []
     for i, message in enumerate(messages):
         yield from _message(message, f"{path}[{i}]", dialect)
         if isinstance(message, dict) and field not in ("completion", "chosen", "rejected"):
             answered = message.get("tool_call_id")
             if message.get("role") == "tool" and answered not in open_calls:
                 yield f"{path}[{i}].tool_call_id", f"no earlier message made the call {answered!r}"
-            open_calls |= {str(each.get("id")) for each in _calls_of(message)}
+            open_calls += [each.get("id") for each in _calls_of(message)]
 
 
 def _message(message: Json, path: str, dialect: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from butfor import noise
 
@@ -40,26 +41,16 @@ def cluster(apart: NDArray[np.float64], *, radius: float = RADIUS, least: int = 
     """
     near = apart <= radius
     core = near.sum(axis=1) >= least
-    root = list(range(len(apart)))
-    for i in np.flatnonzero(core):
-        for j in np.flatnonzero(near[i] & core):
-            low, high = sorted((_top(root, int(i)), _top(root, int(j))))
-            root[high] = low
-    labels = [_top(root, i) if core[i] else -1 for i in range(len(apart))]
+    inside = np.flatnonzero(core)
+    labels = np.full(len(apart), -1)
+    if len(inside):
+        labels[inside] = connected_components(near[np.ix_(inside, inside)], directed=False)[1]
     total = apart.sum(axis=1)
-    for i in np.flatnonzero(~core):
-        reach = [int(j) for j in np.flatnonzero(near[i] & core)]
-        if reach:
-            labels[i] = labels[min(reach, key=lambda j: (apart[i, j], total[j]))]
-    numbers = {label: n for n, label in enumerate(dict.fromkeys(each for each in labels if each >= 0))}
-    return [numbers.get(label, -1) for label in labels]
-
-
-def _top(root: list[int], i: int) -> int:
-    while root[i] != i:
-        root[i] = root[root[i]]
-        i = root[i]
-    return i
+    for i in np.flatnonzero(~core & near[:, inside].any(axis=1)):
+        reach = inside[near[i, inside]]
+        labels[i] = labels[min(reach, key=lambda j: (apart[i, j], total[j]))]
+    numbers = {label: n for n, label in enumerate(dict.fromkeys(each for each in labels.tolist() if each >= 0))}
+    return [numbers.get(label, -1) for label in labels.tolist()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +100,13 @@ def stability(
         generator = noise.numpy_generator("skills subsample", seed, draw)
         kept = np.sort(generator.permutation(n)[: max(1, round(KEPT * n))])
         part = np.array(cluster(apart[np.ix_(kept, kept)], radius=radius, least=least))
-        before = whole[kept]
-        for group, found in enumerate(overlaps):
-            mine = before == group
-            if mine.any():
-                found.append(_best_overlap(mine, part))
-        agreements.append(_agreement(before, part))
+        shared = _shared(whole[kept], part, groups=len(overlaps))
+        sizes = np.bincount(whole[kept] + 1, minlength=len(overlaps) + 1)[1:]
+        found = np.bincount(part + 1, minlength=shared.shape[1] + 1)[1:]
+        for group in np.flatnonzero(sizes):
+            either = sizes[group] + found - shared[group]
+            overlaps[group].append(float((shared[group] / either).max(initial=0.0)))
+        agreements.append(_agreement(sizes, found, shared))
     return Stability(
         groups=tuple(float(np.mean(each)) if each else 0.0 for each in overlaps),
         agreement=float(np.mean(agreements)),
@@ -122,16 +114,14 @@ def stability(
     )
 
 
-def _best_overlap(mine: NDArray[np.bool_], part: NDArray[np.int_]) -> float:
-    shares = [
-        float((mine & (part == other)).sum() / (mine | (part == other)).sum()) for other in set(part.tolist()) - {-1}
-    ]
-    return max(shares, default=0.0)
+def _shared(before: NDArray[np.int_], part: NDArray[np.int_], *, groups: int) -> NDArray[np.int_]:
+    """Count the points that are in one group of the whole and in one of the subsample."""
+    counts = np.zeros((groups, int(part.max(initial=-1)) + 1), dtype=np.int_)
+    both = (before >= 0) & (part >= 0)
+    np.add.at(counts, (before[both], part[both]), 1)
+    return counts
 
 
-def _agreement(a: NDArray[np.int_], b: NDArray[np.int_]) -> float:
-    upper = np.triu_indices(len(a), 1)
-    together_a = ((a[:, None] == a[None, :]) & (a[:, None] >= 0))[upper]
-    together_b = ((b[:, None] == b[None, :]) & (b[:, None] >= 0))[upper]
-    either = int((together_a | together_b).sum())
-    return float((together_a & together_b).sum() / either) if either else 1.0
+def _agreement(sizes: NDArray[np.int_], found: NDArray[np.int_], shared: NDArray[np.int_]) -> float:
+    one, other, both = (int((each * (each - 1) // 2).sum()) for each in (sizes, found, shared))
+    return both / (one + other - both) if one + other else 1.0
