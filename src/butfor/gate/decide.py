@@ -30,7 +30,6 @@ __all__ = ["Decision", "Inputs", "decide", "decide_by", "judge", "refused"]
 
 # Re-derived numbers agree to this, relative to the interval's own scale; a bound nearer to τ_u proves nothing.
 AGREE = 1e-9
-_NO_EVIDENCE = frozenset({"insufficient_evidence", "positivity", "stale"})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -169,7 +168,8 @@ def _no_bound(inputs: Inputs, measured: Measured, effect: Effect | None) -> Deci
     if not isinstance(effect, Insufficient):
         return _decision(inputs, measured, "error", "the estimator returned no finite bound")
     words = f"no bound: {effect.sentence}"
-    if effect.reason_code == "positivity":
+    # Where hardly anybody got a treatment, a trial gives it; only where none may be made is it the last word.
+    if effect.reason_code == "positivity" and not (inputs.rules.preset.thin_to_experiment and inputs.rules.may_try):
         return _decision(inputs, measured, "positivity", words)
     if effect.reason_code == "stale":
         return _decision(inputs, measured, "stale", words)

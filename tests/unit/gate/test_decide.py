@@ -236,3 +236,13 @@ def test_outcomes_next_to_zero_are_counted_in_a_unit_that_is_not_zero():
     cells = Cells.of(columns(table), ["Z"])
     assert cells.unit == 5e-324
     assert decide(inputs(sample=Sample(data=cells), rules=rules(outcome_range=None, tau_u=0.0))).verdict == "REJECT"
+
+
+def test_a_treatment_that_units_like_these_hardly_ever_got_is_for_a_trial_where_one_may_be_made():
+    table = rows()
+    table["T"] = np.where(table["Z"] == 3, 0.0, table["T"])
+    sample = Sample(data=columns(table))
+    assert decide(inputs(sample=sample)).reason == "positivity"
+    allowed = rules(trial=TRIAL)
+    assert decide(inputs(sample=sample, rules=allowed)).reason == "insufficient_reversible"
+    assert decide(inputs(sample=sample, rules=dataclasses.replace(allowed, preset=PAPER))).verdict != "EXPERIMENT"
