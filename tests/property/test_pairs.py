@@ -47,6 +47,7 @@ pairs = st.lists(
 )
 
 
+@settings(max_examples=50)
 @given(pairs, st.floats(0.05, 0.95), st.integers(0, 5))
 def test_no_task_is_on_both_sides(found, share, seed):
     tasks = tasks_of(found)
@@ -59,6 +60,7 @@ def test_no_task_is_on_both_sides(found, share, seed):
     assert sides["train"]
 
 
+@settings(max_examples=50)
 @given(pairs)
 def test_both_answers_follow_the_same_bytes(found):
     for name in FORMATS:
@@ -72,6 +74,7 @@ def test_both_answers_follow_the_same_bytes(found):
             assert json.loads(json.dumps(row)) == row
 
 
+@settings(max_examples=50)
 @given(pairs)
 def test_what_the_sieve_keeps_passes_every_check(found):
     kept = sieve(found).kept
