@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # Tuples and lists: what a damaged row holds may not be hashable.
-_ROLES = {"trl": ("system", "user", "assistant", "tool")}
+_ROLES: dict[str, tuple[str, ...]] = {"trl": ("system", "user", "assistant", "tool")}
 _ROLES["openai"] = (*_ROLES["trl"], "developer")
 
 
