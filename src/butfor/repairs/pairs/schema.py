@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from butfor.repairs.pairs.formats import Format, Row
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-# Tuples and lists: what a damaged row holds may not be hashable.
-_ROLES: dict[str, tuple[str, ...]] = {"trl": ("system", "user", "assistant", "tool")}
-_ROLES["openai"] = (*_ROLES["trl"], "developer")
+# Lists, not sets: what a damaged row holds may not be hashable.
+_ROLES = {
+    "trl": ["system", "user", "assistant", "tool"],
+    "openai": ["system", "developer", "user", "assistant", "tool"],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
