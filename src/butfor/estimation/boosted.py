@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from butfor.errors import MissingExtra
-from butfor.estimation.aipw import cross_fitted, refuse_early
+from butfor.estimation.aipw import Arms, cross_fitted, refuse_early
+from butfor.estimation.answers import Insufficient
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from butfor.estimation.answers import Effect
     from butfor.estimation.columns import Columns
     from butfor.estimation.questions import Target
+
+# With about 50 units an arm the trees can hardly split, and 17.8% of 95% bounds missed under a curved confounder (300
+# repetitions); with about 250 it was 2.0 to 5.3%.
+FEWEST_UNITS_AN_ARM = 200
 
 
 class BoostedNuisances:
@@ -72,6 +77,13 @@ def aipw_boosted(
     early = refuse_early(columns, target)
     if early is not None:
         return early
+    smaller = min(Arms.of(columns, target).n.values())
+    if smaller < FEWEST_UNITS_AN_ARM:
+        return Insufficient(
+            reason_code="insufficient_evidence",
+            sentence=f"{smaller} units in the smaller arm are too few for trees, which need {FEWEST_UNITS_AN_ARM}",
+            diagnostics={"units in the smaller arm": float(smaller)},
+        )
     nuisances = BoostedNuisances(columns.matrix(adjust_for), seed)
     assumption = "boosted trees come close to outcome and propensity"
     return cross_fitted(columns, nuisances, "boosted", (assumption,), target=target, alpha=alpha, seed=seed)
