@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from butfor.errors import NotFound
+from butfor.errors import InputError, NotFound
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,17 @@ class Settings:
     quick: bool
     seed: int
     options: Mapping[str, str]
+
+    def count(self, option: str, default: int) -> int:
+        """Read an option that counts something.
+
+        Raises:
+            InputError: It is not a positive whole number.
+        """
+        text = self.options.get(option, str(default))
+        if not text.isdecimal() or int(text) < 1:
+            raise InputError(f"{option} = {text!r} is not a positive number", fix=f"pass {option}={default}, say")
+        return int(text)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,6 +102,38 @@ BENCHMARKS: dict[str, str] = {
     "luck": "butfor.benchmarks.luck:run",
 }
 """Name (``speed:replay`` for a room of `speed`) to ``module:function``; imported when it is run."""
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "arithmetic": ("problems", "model", "limit", "data"),
+    "arithmetic:mistakes": ("data",),
+    "code": ("tasks", "model", "limit", "data", "humaneval"),
+    "coverage": ("worlds", "n", "repetitions", "keep", "peers", "peer_repetitions"),
+    "planted": ("part", "repetitions", "keep", "svg"),
+    "redteam": ("part", "n"),
+    "retrieval": ("companies", "model", "limit", "sealqa", "medbrowsecomp", "questions"),
+    "speed:estimation": ("n", "peers"),
+    "speed:identification": ("peers", "budget"),
+    "tables": ("svg",),
+    "tau": ("data", "judge"),
+    "toolbench": ("part", "seeds", "decisions", "proposers", "models", "results"),
+    "whoandwhen": ("data", "judge"),
+}
+"""The options of a benchmark's own; one that is not here has none."""
+
+
+def check_options(names: Sequence[str], options: Mapping[str, str]) -> None:
+    """Refuse an option that none of the benchmarks has: a misspelt one would leave hours of work at its default.
+
+    Raises:
+        InputError: Nobody reads it.
+    """
+    known = sorted({option for name in names for option in OPTIONS.get(name, ())})
+    for option in options:
+        if option not in known:
+            raise InputError(
+                f"{', '.join(names) if len(names) < 4 else 'no benchmark'} has no option {option!r}",
+                fix=f"its options are {', '.join(known)}" if known else "leave out --set",
+            )
 
 
 def find(name: str) -> Benchmark:

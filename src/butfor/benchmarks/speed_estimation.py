@@ -45,7 +45,7 @@ def speed_estimation(settings: Settings) -> Report:
     CPU time of one thread, the least of five rounds; ours starts from arrays in memory and includes every check of
     them. Options: ``n`` (rows, by default a million), ``peers`` (``no`` to leave them out).
     """
-    n = int(settings.options.get("n", UNITS))
+    n = settings.count("n", UNITS)
     discrete, smooth = _discrete(n, settings.seed), _smooth(n, settings.seed)
     timed: list[tuple[str, str, float, Effect]] = [
         ("three discrete confounders", "butfor, cells", *_least(lambda: _from_cells(discrete))),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from butfor.benchmarks import BENCHMARKS, Report, Settings, find
+from butfor.benchmarks import BENCHMARKS, Report, Settings, check_options, find
 
 WIDE = 240
 """Columns of a table that is not printed on a terminal."""
@@ -32,7 +32,9 @@ def command(
     chosen = dict(option.partition("=")[::2] for option in options)
     names = sorted(BENCHMARKS) if name == "all" else [f"{name}:{room}" if room else name]
     settings = Settings(quick=quick, seed=seed, options=chosen)
-    reports = [find(each)(settings) for each in names]
+    found = [find(each) for each in names]
+    check_options(names, chosen)
+    reports = [benchmark(settings) for benchmark in found]
     documents: Any = [report.to_json() for report in reports]
     text = json.dumps(documents[0] if name != "all" else documents, indent=2, ensure_ascii=False)
     if out:

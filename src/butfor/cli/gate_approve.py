@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from butfor.cli.options import about
 from butfor.errors import InputError, NotFound
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _call(name: str) -> Action:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise NotFound(f"cannot read the call ({error.strerror})", where=name, fix="give a JSON file, or -") from None
-    return Action.read(data)
+    with about(name):
+        return Action.read(data)
 
 
 def _tell(action: Action, permit: Permit, position: int, *, as_json: bool) -> None:

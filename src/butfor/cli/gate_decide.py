@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from butfor.cli.options import about
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def _read(call: str, tool: str | None, arguments: tuple[str, ...], agent: str | 
         return Action(tool=tool, arguments=dict(map(_argument, arguments)), agent=agent or "default")
     if arguments:
         raise InputError("--arg goes with --tool", fix="name the tool, or put the arguments into CALL")
-    action = Action.read(_bytes(call))
+    with about(call):
+        action = Action.read(_bytes(call))
     return action if agent is None else replace(action, agent=agent)
 
 

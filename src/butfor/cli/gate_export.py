@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from butfor.canonical import digest_text
+from butfor.cli.options import about
 from butfor.errors import InputError, NotFound
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -25,6 +26,7 @@ def command(certificate: Path, out: Path | None, evidence: Path | None, store: P
     The file holds no keys: whose signatures count, the auditor says (butfor verify CERTIFICATE --bundle FILE --trust
     KEYS). The rows of the evidence are in it as they are.
     """
+    from butfor.gate.envelope import unseal
     from butfor.gate.verify.gathering import bundle_of
     from butfor.store.location import home
 
@@ -33,6 +35,8 @@ def command(certificate: Path, out: Path | None, evidence: Path | None, store: P
         data = certificate.read_bytes()
     except OSError as error:
         raise NotFound(f"it cannot be read ({error.strerror})", where=str(certificate), fix="check the path") from None
+    with about(certificate):
+        unseal(data)
     bundle = bundle_of(data, home=store or home(), evidence=evidence)
     written = bundle.to_bytes()
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from butfor.cli.gate_decide import policy_option, tell
+from butfor.cli.options import about
 from butfor.errors import InputError
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -28,7 +29,8 @@ def command(request: Path, data: Path, policy: Path, agent: str, out: Path | Non
     from butfor.gate.experiment import Request
 
     try:
-        asked = Request.read(request.read_bytes())
+        with about(request):
+            asked = Request.read(request.read_bytes())
     except OSError as error:
         raise InputError(f"the request cannot be read ({error.strerror})", where=str(request)) from None
     with Gate.open(policy) as gate:

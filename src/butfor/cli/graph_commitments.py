@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from butfor.cli.noting import note
+from butfor.errors import NotFound
 from butfor.gate import commitments
 from butfor.gate.commitments import Statement
 from butfor.gate.keys import default_directory, signer_for
@@ -102,7 +103,14 @@ def approve(
 def log(name: str, trust: Path | None, directory: Path, *, as_json: bool) -> int:
     """List the versions of the graph NAME, the newest last. With --trust, exit code 1 where a gate would use none."""
     trusted = None if trust is None else TrustFile.read(trust)
-    _tell(commitments.history(directory, name), trusted, as_json=as_json)
+    versions = commitments.history(directory, name)
+    if not versions:
+        raise NotFound(
+            f"no version of the graph {name!r} is committed",
+            where=str(directory),
+            fix=f"butfor graph commit FILE --name {name}",
+        )
+    _tell(versions, trusted, as_json=as_json)
     if trusted is None:
         return 0
     found = commitments.committed(directory, name, at=datetime.now(UTC), trust=trusted)

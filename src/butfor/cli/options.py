@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import click
 from butfor.errors import ButforError, InputError, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from butfor.attribution import Question
     from butfor.canonical import Json
@@ -181,3 +182,13 @@ def import_function(name: str, *, what: str) -> Callable[..., Any]:
         raise InputError(f"{what} {name!r} is a {type(found).__name__}, which cannot be called")
     function: Callable[..., Any] = found
     return function
+
+
+@contextmanager
+def about(path: str | Path) -> Iterator[None]:
+    """Name the file in what is wrong with its text."""
+    try:
+        yield
+    except InputError as error:
+        error.where = f"{path}, {error.where}" if error.where else str(path)
+        raise

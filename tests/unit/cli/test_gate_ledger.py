@@ -229,7 +229,7 @@ def test_one_exact_call_is_allowed(filled, capsys, verb, kind):
 def test_a_call_that_cannot_be_written_exactly_is_not_approved(filled, capsys):
     Path("call.json").write_text('{"tool": "pay", "arguments": {"id": 9223372036854775809}}')
     code, _, err = called(capsys, "gate", "approve", "call.json", "--reason", "x")
-    assert (code, "shares its double with others (line 1, column 37, $.arguments.id)" in err) == (2, True)
+    assert (code, "shares its double with others (call.json, line 1, column 37, $.arguments.id)" in err) == (2, True)
     assert names(capsys, "--kind", "approval") == []
 
 
@@ -239,3 +239,9 @@ def test_a_key_that_the_trust_file_does_not_know_grants_nothing(filled, capsys):
     code, _, err = called(capsys, "gate", "approve", "call.json", "--reason", "x")
     assert (code, "nothing was granted" in err) == (2, True)
     assert names(capsys, "--kind", "approval") == []
+
+
+def test_a_graph_that_nobody_committed_has_no_log(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = called(capsys, "graph", "log", "nope")
+    assert (code, "no version of the graph 'nope' is committed" in err) == (2, True)

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from butfor.benchmarks import BENCHMARKS, Check, Report, Settings
+from butfor.benchmarks.harness import OPTIONS
 from butfor.cli.main import EXIT_CODES, VERBS, main
 from butfor.errors import AgentError, ReplayDivergence
 
@@ -37,9 +38,10 @@ def planted(settings: Settings) -> Report:
 
 @pytest.fixture(autouse=True)
 def _registered():
-    BENCHMARKS["planted"] = f"{__name__}:planted"
+    kept = BENCHMARKS["planted"], OPTIONS["planted"]
+    BENCHMARKS["planted"], OPTIONS["planted"] = f"{__name__}:planted", ("end",)
     yield
-    del BENCHMARKS["planted"]
+    BENCHMARKS["planted"], OPTIONS["planted"] = kept
 
 
 def ended(*arguments: str) -> int:

@@ -13,6 +13,7 @@ from butfor.benchmarks.coverage.peers import peer_rows
 from butfor.benchmarks.coverage.tally import Tally
 from butfor.benchmarks.coverage.worlds import QUERY, SIZES, WORLDS, World
 from butfor.benchmarks.harness import Check, Report, Settings
+from butfor.errors import InputError
 from butfor.estimation import Columns, Contrast, Insufficient, Randomised, estimate
 from butfor.estimation.least_squares import ols_as_published
 
@@ -47,7 +48,7 @@ def run(settings: Settings) -> Report:
     finished cells: a sweep that was cut off goes on).
     """
     chosen = [part for part in settings.options.get("worlds", "").split(";") if part]
-    sizes = [int(n) for n in settings.options.get("n", ",".join(map(str, SIZES))).split(",")]
+    sizes = _sizes(settings.options.get("n", ",".join(map(str, SIZES))))
     worlds = [
         world
         for world in WORLDS
@@ -84,10 +85,17 @@ def run(settings: Settings) -> Report:
     )
 
 
+def _sizes(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise InputError(f"n = {text!r} is no list of sizes", fix="pass n=100,500, say")
+    return [int(part) for part in parts]
+
+
 def repetitions(world: World, n: int, settings: Settings) -> int:
     """Return how often a cell of the table is drawn."""
     if "repetitions" in settings.options:
-        return int(settings.options["repetitions"])
+        return settings.count("repetitions", REPETITIONS)
     if settings.quick:
         return (_QUICK_RESAMPLED if world.resampled else _QUICK)[n if n in _QUICK else 500]
     return RESAMPLED_REPETITIONS if world.resampled else REPETITIONS

@@ -29,7 +29,7 @@ def peer_rows(worlds: Sequence[World], settings: Settings) -> tuple[list[dict[st
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     count, limit = (QUICK_REPETITIONS, QUICK_PATIENCE) if settings.quick else (REPETITIONS, PATIENCE)
-    count = int(settings.options.get("peer_repetitions", count))
+    count = settings.count("peer_repetitions", count)
     names = WORLDS[1:2] if settings.quick else WORLDS
     asked = [world for world in worlds if world.name in names]
     tables = [table for world in asked for table in _tables(world, count, settings.seed)]

@@ -72,7 +72,4 @@ def _parts(options: Mapping[str, str]) -> list[str]:
 
 
 def _repetitions(settings: Settings) -> int:
-    text = settings.options.get("repetitions", str(QUICK if settings.quick else REPETITIONS))
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"repetitions = {text!r} is not a positive number", fix="pass repetitions=2000, say")
-    return int(text)
+    return settings.count("repetitions", QUICK if settings.quick else REPETITIONS)

@@ -55,7 +55,4 @@ def run(settings: Settings) -> Report:
 
 def _size(settings: Settings, part: str) -> int:
     quick, full = (QUICK_ACTIONS, ACTIONS) if part == "attacks" else (QUICK_TABLES, TABLES)
-    text = settings.options.get("n", str(quick if settings.quick else full))
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"n = {text!r} is not a positive number", fix=f"pass n={full}, say")
-    return int(text)
+    return settings.count("n", quick if settings.quick else full)

@@ -8,7 +8,6 @@ from butfor.benchmarks.harness import Check, Report, Settings
 from butfor.benchmarks.toolbench.ablations import ablations
 from butfor.benchmarks.toolbench.calibration import calibration
 from butfor.benchmarks.toolbench.instances import SEEDS, instances
-from butfor.benchmarks.toolbench.options import positive
 from butfor.benchmarks.toolbench.selection import selection
 from butfor.benchmarks.toolbench.surrogate import AGGREGATES, aggregates, worlds
 from butfor.benchmarks.toolbench.surrogate_gate import error_of, run_gate
@@ -74,7 +73,7 @@ _NO_MODELS = (
 
 
 def _seeds(settings: Settings) -> int:
-    return positive(settings, "seeds", QUICK_SEEDS if settings.quick else SEEDS)
+    return settings.count("seeds", QUICK_SEEDS if settings.quick else SEEDS)
 
 
 def _table(settings: Settings) -> Part:

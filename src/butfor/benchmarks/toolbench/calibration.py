@@ -18,7 +18,6 @@ from butfor.benchmarks.toolbench.cases import Case
 from butfor.benchmarks.toolbench.families import FAMILIES, Family
 from butfor.benchmarks.toolbench.gate_methods import ALPHA, DEFAULTS, PAPER_SETTINGS, GateMethod, answer_of
 from butfor.benchmarks.toolbench.instances import Instance
-from butfor.benchmarks.toolbench.options import positive
 from butfor.benchmarks.toolbench.scores import share
 from butfor.errors import InputError
 from butfor.noise import numpy_generator
@@ -45,7 +44,7 @@ def calibration(settings: Settings) -> tuple[list[dict[str, Any]], list[Check]]:
 
     With ``results=FILE`` every batch is one JSON line, and batches that are in the file already are not run again.
     """
-    wanted = positive(settings, "decisions", QUICK if settings.quick else DECISIONS)
+    wanted = settings.count("decisions", QUICK if settings.quick else DECISIONS)
     families = [family for family in FAMILIES if family.identified]
     batches = -(-wanted // (BATCH * len(families))) if wanted >= BATCH * len(families) else 1
     size = BATCH if batches > 1 else -(-wanted // len(families))

@@ -21,7 +21,6 @@ from butfor.benchmarks.toolbench.cases import Case
 from butfor.benchmarks.toolbench.families import FAMILIES
 from butfor.benchmarks.toolbench.gate_methods import ALPHA, answer_of
 from butfor.benchmarks.toolbench.instances import Instance
-from butfor.benchmarks.toolbench.options import positive
 from butfor.benchmarks.toolbench.published_rule import from_log
 from butfor.benchmarks.toolbench.regression import effect_of, lower
 from butfor.benchmarks.toolbench.scores import share
@@ -45,7 +44,7 @@ SPENDING: tuple[Spending, ...] = ("no budget", "declared strata, α/10 each", "b
 
 def selection(settings: Settings) -> tuple[list[dict[str, Any]], list[Check]]:
     """Let the proposer ask for all ten strata, the best first and in a fixed order, under each way to spend α."""
-    repetitions = positive(settings, "proposers", QUICK if settings.quick else REPETITIONS)
+    repetitions = settings.count("proposers", QUICK if settings.quick else REPETITIONS)
     rows, checks = [], []
     for method in METHODS:
         for family in FAMILIES:

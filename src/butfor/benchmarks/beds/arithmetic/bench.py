@@ -85,7 +85,7 @@ def run(settings: Settings) -> Report:
     if folder is None:
         return Report(name="arithmetic", settings=shown, rows=[_absent()], checks=[], notes=[MISSING])
     problems = load(folder.parent / FILE)
-    most = int(settings.options.get("problems", QUICK if settings.quick else len(problems)))
+    most = settings.count("problems", QUICK if settings.quick else len(problems))
     if most < len(problems):
         generator(settings.seed, "arithmetic", "problems").shuffle(problems)
         problems = problems[:most]
@@ -156,7 +156,7 @@ def _rows(each: Results, settings: Settings) -> list[dict[str, Any]]:
 def _asked(each: Results, settings: Settings) -> list[dict[str, Any]]:
     """Return the rows of the baselines that need a model."""
     name = settings.options.get("model")
-    limit = int(settings.options.get("limit", "20" if settings.quick else "100"))
+    limit = settings.count("limit", 20 if settings.quick else 100)
     titles = ("Self-Refine", "Self-Reflection")
     if name is None:
         return [_row(each, title) for title in titles]

@@ -98,7 +98,7 @@ def run(settings: Settings) -> Report:
 
 
 def _measure(name: str, tasks: list[Task], settings: Settings) -> Bed:
-    most = int(settings.options.get("tasks", QUICK if settings.quick else len(tasks)))
+    most = settings.count("tasks", QUICK if settings.quick else len(tasks))
     if most < len(tasks):
         generator(settings.seed, "code", name).shuffle(tasks)
         tasks = tasks[:most]
@@ -177,7 +177,7 @@ def _asked(bed: Bed, settings: Settings) -> list[dict[str, Any]]:
     titles = ("Self-Refine", "Self-Reflection")
     if name is None:
         return [_row(bed, title) for title in titles]
-    failed = bed.failed[: int(settings.options.get("limit", "20"))]
+    failed = bed.failed[: settings.count("limit", 20)]
     ask = asker(name)
     refined, reflected = [], []
     with Sandbox(limits=LIMITS) as sandbox:

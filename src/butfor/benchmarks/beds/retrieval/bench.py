@@ -45,7 +45,7 @@ _NOTES = [
 
 def run(settings: Settings) -> Report:
     """Run the planted corpus, and the files that a user supplies where a model is given."""
-    companies = int(settings.options.get("companies", QUICK if settings.quick else COMPANIES))
+    companies = settings.count("companies", QUICK if settings.quick else COMPANIES)
     corpus = plant(companies, settings.seed)
     standard = Standard()
     started = time.perf_counter()
@@ -136,7 +136,7 @@ def _supplied(name: str, settings: Settings) -> list[dict[str, Any]]:
         return [_row(f"{title} on {name}") for title in titles]
     ask = asker(settings.options["model"])
     found: dict[str, list[bool]] = {title: [] for title in titles}
-    for each in files.load(Path(settings.options[name]))[: int(settings.options.get("limit", "50"))]:
+    for each in files.load(Path(settings.options[name]))[: settings.count("limit", 50)]:
         first = asked_directly(ask, each.question).text
         reflected = self_reflection(ask, each.question, first, partial(files.is_right, answer=each.answer))
         answers = (first, self_refine(ask, each.question, first).text, reflected.text)
