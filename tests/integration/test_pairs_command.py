@@ -24,7 +24,12 @@ def home(tmp_path_factory):
     with Store.open(folder) as store:
         for seed in range(100):
             run = record_run(
-                AGENT, {"question": QUESTION, "seed": seed}, store=store, score=find_outcome(RULE), verify=False
+                AGENT,
+                {"question": QUESTION, "seed": seed},
+                store=store,
+                score=find_outcome(RULE),
+                run_id=f"try-{seed}",
+                verify=False,
             ).run
             store.save_spec(run.run_id, json.dumps({"agent": AGENT, "outcome": RULE}))
             if run.outcome and run.outcome.value == 1 and len(run.steps) == 3:

@@ -37,7 +37,7 @@ ONLY_GIVEN = RepairAsk(steps=(1,), argument_edits=False, resamples=0, screening=
 def failed(store=None, **task):
     kept = store or MemoryStore()
     task = {"seed": mending.factual_seed(), **task}
-    run = record_run(AGENT, task, store=kept, score=find_outcome(OUTCOME), verify=False).run
+    run = record_run(AGENT, task, store=kept, score=find_outcome(OUTCOME), run_id="failed", verify=False).run
     kept.save_spec(run.run_id, json.dumps({"agent": AGENT, "outcome": OUTCOME}))
     assert run.outcome is not None
     assert run.outcome.value == 1.0
@@ -54,7 +54,7 @@ def demo():
     store, agent, rule = MemoryStore(), "butfor.demo.agent:agent", 'tool_called("issue_refund")'
     for seed in range(100):
         task = {"question": "My parcel 1042 never reached me. I want my money back.", "seed": seed}
-        run = record_run(agent, task, store=store, score=find_outcome(rule), verify=False).run
+        run = record_run(agent, task, store=store, score=find_outcome(rule), run_id=f"try-{seed}", verify=False).run
         if run.outcome and run.outcome.value == 1 and len(run.steps) == 3:
             break
     store.save_spec(run.run_id, json.dumps({"agent": agent, "outcome": rule}))
@@ -230,7 +230,7 @@ def test_the_proposer_is_shown_neither_the_gold_answer_nor_the_rule_that_holds_i
     store = MemoryStore()
     task = {"seed": mending.factual_seed()}
     rule = 'not json_path("answer", 45)'
-    run_id = record_run(AGENT, task, store=store, score=find_outcome(rule), verify=False).run.run_id
+    run_id = record_run(AGENT, task, store=store, score=find_outcome(rule), run_id="failed", verify=False).run.run_id
     store.save_spec(run_id, json.dumps({"agent": AGENT, "outcome": rule}))
     model = Model("all = 45 + 0")
     answer = repair_run(
@@ -297,7 +297,9 @@ def test_where_no_step_is_to_blame_the_answer_says_so():
     # Every draw writes sums that are wrong for this verifier: the cause lies outside the steps.
     store = MemoryStore()
     rule = 'not json_path("answer", 46)'
-    run_id = record_run(AGENT, {"seed": 1}, store=store, score=find_outcome(rule), verify=False).run.run_id
+    run_id = record_run(
+        AGENT, {"seed": 1}, store=store, score=find_outcome(rule), run_id="failed", verify=False
+    ).run.run_id
     store.save_spec(run_id, json.dumps({"agent": AGENT, "outcome": rule}))
     answer = repair_run(run_id, store=store)
     assert answer.steps == ()
@@ -341,6 +343,7 @@ def test_a_proposal_that_the_agents_own_format_cannot_hold_is_dropped_with_a_rea
         {"seed": opaque.factual_seed()},
         store=store,
         score=find_outcome(rule),
+        run_id="failed",
         verify=False,
     ).run.run_id
     store.save_spec(run_id, json.dumps({"agent": "tests.agents.opaque:agent", "outcome": rule}))

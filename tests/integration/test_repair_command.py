@@ -17,10 +17,15 @@ AGENT = "tests.agents.mending:agent"
 OUTCOME = "tests.agents.mending:wrong"
 
 
-def recorded(home: Path, **task) -> str:
+def recorded(home: Path, name: str, **task) -> str:
     with Store.open(home) as store:
         run_id = record_run(
-            AGENT, {"seed": mending.factual_seed(), **task}, store=store, score=find_outcome(OUTCOME), verify=False
+            AGENT,
+            {"seed": mending.factual_seed(), **task},
+            store=store,
+            score=find_outcome(OUTCOME),
+            run_id=name,
+            verify=False,
         ).run.run_id
         store.save_spec(run_id, json.dumps({"agent": AGENT, "outcome": OUTCOME}))
     return run_id
@@ -30,9 +35,9 @@ def recorded(home: Path, **task) -> str:
 def home(tmp_path_factory):
     """A store with two failed runs, one that went well, and one that nobody can replay."""
     folder = tmp_path_factory.mktemp("store")
-    runs = {"bad": recorded(folder), "worse": recorded(folder, check=True)}
+    runs = {"bad": recorded(folder, "bad"), "worse": recorded(folder, "worse", check=True)}
     right = next(seed for seed in range(100) if mending.write(task={}, history=["x"], seed=seed) == mending.RIGHT)
-    runs["good"] = recorded(folder, seed=right)
+    runs["good"] = recorded(folder, "good", seed=right)
     (folder / "runs.json").write_text(json.dumps(runs))
     (folder / "proposals.json").write_text(json.dumps({"1": [mending.WRONG, mending.RIGHT]}))
     return folder
@@ -185,7 +190,7 @@ def test_a_run_that_did_not_fail_is_refused(capsys, runs):
 
 def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
-    run_id = recorded(home, check=True, log=str(log), pause=0.02)
+    run_id = recorded(home, "acting", check=True, log=str(log), pause=0.02)
     log.unlink()
     arguments = ["repair", run_id, "--step", "1", "--json"]
     with python(CLI, *arguments, home=home) as process:
@@ -204,7 +209,7 @@ def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
 
 def test_a_killed_repair_goes_on_without_paying_twice(tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
-    run_id = recorded(home, check=True, log=str(log), pause=0.01)
+    run_id = recorded(home, "acting", check=True, log=str(log), pause=0.01)
     log.unlink()
     arguments = ["repair", run_id, "--step", "1", "--json"]
     with python(CLI, *arguments, home=home) as process:
