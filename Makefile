@@ -13,7 +13,8 @@ test: $(STAMP)
 	$(BIN)/pytest -n 2 -m "not slow" tests
 
 test-slow: $(STAMP)
-	$(BIN)/pytest -n 2 -m slow tests
+	$(BIN)/pytest -n 2 -m slow --hypothesis-profile=exploring tests
+	$(BIN)/pytest -n 2 -m "not slow" --hypothesis-profile=exploring tests/property
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
