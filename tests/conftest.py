@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, settings
 
 # A busy machine must not fail a law: time is measured in benchmarks, never in tests.
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# `make test` draws the same cases each time, so that a red run is a change's fault; `make test-slow` looks for new ones.
+# `make test` draws the same cases each time: a red run is the fault of a change. `make test-slow` seeks new ones.
 settings.register_profile("laws", patient, derandomize=True)
 settings.register_profile("exploring", patient)
 settings.load_profile("laws")
