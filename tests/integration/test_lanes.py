@@ -139,7 +139,7 @@ def child() -> str:
 def with_children(method: str) -> Any:
     context: Any = multiprocessing.get_context(method)
     with context.Pool(1) as pool:
-        return pool.apply(child)
+        return pool.apply_async(child).get(timeout=60)  # a worker that dies loses its job: `apply` would wait forever
 
 
 def forking(task: Any) -> Any:
