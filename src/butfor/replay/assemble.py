@@ -130,7 +130,7 @@ def _said(model: Crossing, action: reading.Reading, response: Json) -> list[Part
         parts.append(
             Text(kind=PartKind.LLM_RESPONSE if action.calls else PartKind.FINAL_ANSWER, content=Value.of(action.text))
         )
-    return parts
+    return [*parts, *(Text(content=Value.of(each)) for each in action.rest)]
 
 
 def _done(action: reading.Reading, tools: list[Crossing]) -> list[Part]:
