@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from butfor.benchmarks import Settings, find
-from butfor.benchmarks.coverage.bench import mirrored
+from butfor.benchmarks.coverage.draws import mirrored
 from butfor.benchmarks.coverage.kept import Kept, fingerprint
 from butfor.benchmarks.coverage.tally import Tally
 from butfor.benchmarks.coverage.worlds import QUERY, WORLDS

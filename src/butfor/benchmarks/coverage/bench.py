@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from scipy.stats import binom
 
-from butfor.benchmarks.coverage.draws import drawn
+from butfor.benchmarks.coverage.draws import MIRRORS, drawn, mirrored
 from butfor.benchmarks.coverage.kept import Kept, fingerprint
 from butfor.benchmarks.coverage.peeking import peeking
 from butfor.benchmarks.coverage.peers import peer_rows
@@ -23,15 +23,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from butfor.benchmarks.coverage.worlds import Table
+    from butfor.benchmarks.coverage.draws import Mirror
     from butfor.estimation import Effect, Method
-
-Mirror: TypeAlias = Literal["as drawn", "1 − T", "−Y"]
 
 ALPHA = 0.05
 # A correct bound fails the check of one cell once in a million runs.
 SURE = 1.0 - 1e-6
-MIRRORS: tuple[Mirror, ...] = ("as drawn", "1 − T", "−Y")
 REPETITIONS = 2000
 RESAMPLED_REPETITIONS = 300
 _QUICK = {100: 30, 500: 20, 2000: 5}
@@ -138,17 +135,7 @@ def _drawn_again(
     return tallies
 
 
-def mirrored(table: Table, truth: float, mirror: Mirror) -> tuple[dict[str, NDArray[np.float64]], float]:
-    """Return the table and its truth in an orientation."""
-    turned = dict(table)
-    if mirror == "as drawn":
-        return turned, truth
-    column = "t" if mirror == "1 − T" else "y"
-    turned[column] = 1.0 - table["t"] if column == "t" else -table["y"]
-    return turned, -truth
-
-
-def _columns(table: Table) -> Columns | None:
+def _columns(table: Mapping[str, NDArray[np.float64]]) -> Columns | None:
     # A sample of a rare outcome may show none at all, and a treatment may be constant: that is an error of the input,
     # which never gives a bound.
     try:

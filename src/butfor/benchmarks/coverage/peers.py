@@ -1,15 +1,16 @@
-"""The same draws, in one orientation, asked of the libraries that people use, in environments of their own."""
+"""The same draws asked of the libraries that people use, in environments of their own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from butfor.benchmarks.coverage.draws import drawn
+from butfor.benchmarks.coverage.draws import MIRRORS, drawn, mirrored
 from butfor.benchmarks.peers import run_peer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from butfor.benchmarks.coverage.draws import Mirror
     from butfor.benchmarks.coverage.worlds import World
     from butfor.benchmarks.harness import Settings
 
@@ -31,27 +32,28 @@ def peer_rows(worlds: Sequence[World], settings: Settings) -> tuple[list[dict[st
     count, limit = (QUICK_REPETITIONS, QUICK_PATIENCE) if settings.quick else (REPETITIONS, PATIENCE)
     count = settings.count("peer_repetitions", count)
     names = WORLDS[1:2] if settings.quick else WORLDS
-    asked = [world for world in worlds if world.name in names]
-    tables = [table for world in asked for table in _tables(world, count, settings.seed)]
+    mirrors = MIRRORS[:1] if settings.quick else MIRRORS
+    asked = [(world, mirror) for world in worlds if world.name in names for mirror in mirrors]
+    cells = [[_table(world, i, settings.seed, mirror) for i in range(count)] for world, mirror in asked]
+    tables = [table for cell in cells for table, _ in cell]
     for peer, environment in PEERS.items() if asked else ():
         answer = run_peer(environment, "estimation", {"peer": peer, "tables": tables}, seconds=limit)
         if answer["status"] != "ok":
-            rows += [{"world": world.name, "n": UNITS, "method": peer, "why": answer["status"]} for world in asked]
+            why = answer["status"]
+            rows += [{"world": each.name, "n": UNITS, "mirror": way, "method": peer, "why": why} for each, way in asked]
             notes.append(f"{peer}: {answer['status']}")
             continue
-        for i, world in enumerate(asked):
+        for i, (world, mirror) in enumerate(asked):
             lowers = answer["lowers"][i * count : (i + 1) * count]
-            missed = sum(lower > world.truth for lower in lowers) / count
+            missed = sum(lower > truth for lower, (_, truth) in zip(lowers, cells[i], strict=True)) / count
             told = {"missed among answers": missed, "missed of all": missed, "repetitions": count, "refused": 0.0}
-            rows.append(
-                {"world": world.name, "n": UNITS, "mirror": "as drawn", "method": answer["method"], "why": "–", **told}
-            )
+            cell = {"world": world.name, "n": UNITS, "mirror": mirror}
+            rows.append({**cell, "method": answer["method"], "why": "–", **told})
     return rows, notes
 
 
-def _tables(world: World, count: int, seed: int) -> list[dict[str, Any]]:
-    tables = (drawn(world, UNITS, repetition, seed) for repetition in range(count))
-    return [
-        {"t": table["t"].tolist(), "y": table["y"].tolist(), "x": [table[name].tolist() for name in ("a", "b", "c")]}
-        for table in tables
-    ]
+def _table(world: World, repetition: int, seed: int, mirror: Mirror) -> tuple[dict[str, Any], float]:
+    """Return a table as a peer reads it, and the effect in it."""
+    table, truth = mirrored(drawn(world, UNITS, repetition, seed), world.truth, mirror)
+    covariates = [table[name].tolist() for name in ("a", "b", "c")]
+    return {"t": table["t"].tolist(), "y": table["y"].tolist(), "x": covariates}, truth

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ORDERS, ROLLOUTS = 960, 7680
 # Per-step intervals of the published estimator made simultaneous, to compare like with like: z(.05/6) / z(.05/2).
 SIMULTANEOUS = 2.3940 / 1.9600
-MOST_REPETITIONS = 200
+MOST_REPETITIONS = 1000
 
 
 def shares(ask: Part) -> tuple[list[dict[str, Any]], list[Check]]:
