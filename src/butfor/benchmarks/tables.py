@@ -317,10 +317,10 @@ def _open_bandit(settings: Settings) -> Part | None:
         marks.append(_mark(f"Open Bandit {policy}/women, uniform", uniform))
         expected = policy == "bts"
         found = isinstance(uniform, Insufficient)
-        say = "refused" if expected else "answered"
+        say = "refused for overlap or a handful of units" if expected else "answered"
         checks.append(
             Check(
-                name=f"Open Bandit: {policy}/women {say}",
+                name=f"Open Bandit: {policy}/women must be {say}; refused (0 or 1)",
                 value=float(found),
                 bound=float(expected),
                 ok=found == expected,
