@@ -30,14 +30,16 @@ def linear_basis(columns: Columns, names: Iterable[str]) -> NDArray[np.float64]:
 
     Text enters as one indicator a value, the first left out.
     """
-    parts = [np.ones((columns.n, 1))]
+    parts: list[NDArray[np.float64]] = []
     for name in names:
         values = columns.table[name]
         if name in columns.levels:
-            parts += [(values == code)[:, None].astype(float) for code in range(1, len(columns.levels[name]))]
+            parts += [(values == code).astype(float) for code in range(1, len(columns.levels[name]))]
         elif (scale := values.std()) > 0.0:
-            parts.append(((values - values.mean()) / scale)[:, None])
-    return np.hstack(parts)
+            part = values - values.mean()
+            part /= scale
+            parts.append(part)
+    return np.column_stack([np.ones(columns.n), *parts])
 
 
 def series_basis(columns: Columns, names: Iterable[str], *, smaller_arm: int) -> NDArray[np.float64]:

@@ -58,17 +58,17 @@ def refuse_few_events(y: NDArray[np.float64], arms: Mapping[str, NDArray[np.bool
 
 
 def refuse_overlap(
-    propensity: NDArray[np.float64], received: NDArray[np.bool_], name: str
+    propensity: NDArray[np.float64], own: NDArray[np.float64], name: str
 ) -> tuple[dict[str, float], Insufficient | None]:
     """Refuse where too many units could hardly have got an arm, or a few of its units carry the weight.
 
     Args:
         propensity: Estimated P(arm | x) before clipping, shape (n,).
-        received: Units in the arm, shape (n,).
+        own: The same of the units in the arm, shape (units,).
         name: The arm, for the sentence.
     """
     clipped = float((propensity < limits.CLIP).mean())
-    weights = 1.0 / np.maximum(propensity[received], limits.CLIP)
+    weights = 1.0 / np.maximum(own, limits.CLIP)
     ess = float(weights.sum() ** 2 / (weights**2).sum())
     share = ess / weights.size
     measured = {

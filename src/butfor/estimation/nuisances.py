@@ -55,7 +55,8 @@ class SeriesNuisances:
         self, fit: NDArray[np.intp], predict: NDArray[np.intp], treated: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Fit by logistic regression."""
-        weights = logistic(self._basis[fit], treated[fit].astype(float))
+        known = self._known(fit)
+        weights = logistic(self._basis[fit] if known is None else known, treated[fit].astype(float))
         return chance_of(self._of(predict) @ weights)
 
     def _of(self, predict: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -63,11 +64,14 @@ class SeriesNuisances:
 
         Taking half a million rows out of a table costs as much as a regression on them.
         """
-        for known, rows in self._predicted:
-            if known is predict:
-                return rows
-        self._predicted = [*self._predicted[-(_KEPT - 1) :], (predict, self._basis[predict])]
-        return self._predicted[-1][1]
+        known = self._known(predict)
+        if known is None:
+            known = self._basis[predict]
+            self._predicted = [*self._predicted[-(_KEPT - 1) :], (predict, known)]
+        return known
+
+    def _known(self, units: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        return next((rows for kept, rows in self._predicted if kept is units), None)
 
 
 def logistic(design: NDArray[np.float64], treated: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -80,10 +84,12 @@ def logistic(design: NDArray[np.float64], treated: NDArray[np.float64]) -> NDArr
     part = max(2_000, 40 * size)
     if n > 10 * part:
         weights = logistic(design[:: n // part], treated[:: n // part])
+    weighted = np.empty_like(design)
     for _ in range(_NEWTON_STEPS):
         chance = chance_of(design @ weights)
         slope = np.maximum(chance * (1.0 - chance), 1e-6)
-        hessian = (design * slope[:, None]).T @ design
+        np.multiply(design, slope[:, None], out=weighted)
+        hessian = weighted.T @ design
         hessian[np.diag_indices_from(hessian)] += PROPENSITY_RIDGE
         step = np.linalg.solve(hessian, design.T @ (treated - chance) - PROPENSITY_RIDGE * weights)
         # A long step is shortened: from a flat start Newton's method overshoots where arms are nearly separated.
@@ -97,5 +103,9 @@ def logistic(design: NDArray[np.float64], treated: NDArray[np.float64]) -> NDArr
 
 def chance_of(logit: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probability that a log-odds stands for."""
-    chance: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(logit, -_LARGEST_LOGIT, _LARGEST_LOGIT)))
+    chance: NDArray[np.float64] = np.clip(logit, -_LARGEST_LOGIT, _LARGEST_LOGIT)
+    np.negative(chance, out=chance)
+    np.exp(chance, out=chance)
+    chance += 1.0
+    np.reciprocal(chance, out=chance)
     return chance

@@ -70,7 +70,7 @@ def anytime_asymptotic(
     scores, chances = frozen_scores(basis, y, received, known)
     measured: dict[str, float] = {}
     for name, rows, chance in zip(arms.names, received, chances, strict=True):
-        found, refusal = refuse_overlap(chance[start:], rows[start:], name)
+        found, refusal = refuse_overlap(chance[start:], chance[start:][rows[start:]], name)
         measured |= found
         if refusal is not None:
             return refusal
