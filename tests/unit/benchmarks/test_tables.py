@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from butfor.benchmarks.table_data import CAUSALDATA, CAUSALLIB, OBP, csv_columns, folder, member
 
 from butfor.benchmarks import Settings
-from butfor.benchmarks.table_data import CAUSALDATA, CAUSALLIB, OBP, csv_columns, folder, member
-from butfor.benchmarks.tables import run, uniform_value
+from butfor.benchmarks.tables.bench import run
+from butfor.benchmarks.tables.open_bandit import uniform_value
 from butfor.errors import CorruptRecord
 from butfor.estimation import Columns, EffectEstimate, Insufficient
 from butfor.noise import numpy_generator
