@@ -73,6 +73,10 @@ class Arms:
         """Units by arm."""
         return {name: int(rows.sum()) for name, rows in zip(self.names, self.received, strict=True)}
 
+    def smaller(self, columns: Columns) -> int:
+        """Count the independent units of the smaller arm."""
+        return min(columns.independent(rows) for rows in self.received)
+
 
 def _printed(value: float | str) -> str:
     return value if isinstance(value, str) else f"{float(value):g}"
@@ -117,7 +121,7 @@ def aipw_series(
     early = refuse_early(columns, target)
     if early is not None:
         return early
-    nuisances, kind, assumption = _series(columns, names, min(Arms.of(columns, target).n.values()))
+    nuisances, kind, assumption = _series(columns, names, Arms.of(columns, target).smaller(columns))
     if isinstance(nuisances, Insufficient):
         return nuisances
     return cross_fitted(columns, nuisances, kind, (assumption,), target=target, alpha=alpha, seed=seed)
@@ -139,11 +143,12 @@ def _series(
             f"outcome and log-odds of treatment close to sums of {room} functions of one covariate or products of two"
         )
         return SparseNuisances(picked, columns.t, room), "sparse series", assumption
+    what = "units" if columns.clusters is None else "clusters"
     sentence = (
-        f"{smaller} units in the smaller arm allow {room} functions of {len(names)} covariates, fewer than {needed}: "
+        f"{smaller} {what} in the smaller arm allow {room} functions of {len(names)} covariates, fewer than {needed}: "
         "too few to rule out a curve"
     )
-    measured = {"units in the smaller arm": float(smaller), "functions": float(room)}
+    measured = {f"{what} in the smaller arm": float(smaller), "functions": float(room)}
     return Insufficient(reason_code="insufficient_evidence", sentence=sentence, diagnostics=measured), "", ""
 
 

@@ -77,12 +77,13 @@ def aipw_boosted(
     early = refuse_early(columns, target)
     if early is not None:
         return early
-    smaller = min(Arms.of(columns, target).n.values())
+    smaller = Arms.of(columns, target).smaller(columns)
     if smaller < FEWEST_UNITS_AN_ARM:
+        fewer = f"fewer than {FEWEST_UNITS_AN_ARM}: trees can hardly split"
         return Insufficient(
             reason_code="insufficient_evidence",
-            sentence=f"{smaller} units in the smaller arm are too few for trees, which need {FEWEST_UNITS_AN_ARM}",
-            diagnostics={"units in the smaller arm": float(smaller)},
+            sentence=f"{smaller} independent units in the smaller arm, {fewer}",
+            diagnostics={"independent units in the smaller arm": float(smaller)},
         )
     nuisances = BoostedNuisances(columns.matrix(adjust_for), seed)
     assumption = "boosted trees come close to outcome and propensity"

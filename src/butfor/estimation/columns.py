@@ -121,6 +121,15 @@ class Columns:
         self.require(wanted)
         return np.column_stack([self.table[name] for name in wanted]) if wanted else np.empty((self.n, 0))
 
+    def independent(self, rows: NDArray[np.bool_] | None = None) -> int:
+        """Count the independent units, among some rows or all: clusters, where units come in clusters.
+
+        A basis grows with these: runs of five units that are treated together say as much about a curve as one unit.
+        """
+        if self.clusters is None:
+            return self.n if rows is None else int(rows.sum())
+        return int(np.unique(self.clusters if rows is None else self.clusters[rows]).size)
+
     def require(self, names: Iterable[str]) -> None:
         """Make sure that columns are there.
 

@@ -44,7 +44,8 @@ def partially_linear(
     if refusal is not None:
         return refusal
     assert isinstance(target, Contrast)
-    basis = series_basis(columns, names, smaller_arm=columns.n // 2)
+    # There are no arms: every unit tells of both regressions.
+    basis = series_basis(columns, names, smaller_arm=columns.independent())
     t, y = _residuals(columns, basis, seed)
     square = float((t**2).sum())
     left = square / float(((columns.t - columns.t.mean()) ** 2).sum())
@@ -53,7 +54,7 @@ def partially_linear(
         sentence = f"the covariates leave {left:.1%} of the treatment's variance"
         return Insufficient(reason_code="positivity", sentence=sentence, diagnostics=measured)
     slope = float(t @ y) / square
-    scores = columns.n * t * (y - slope * t) / square
+    scores = columns.n * t * (y - slope * t) / square * _widening(columns, basis.shape[1])
     in_order, refusal = refuse_order(columns, scores)
     if refusal is not None:
         return refusal
@@ -93,11 +94,24 @@ def _refuse(columns: Columns, names: tuple[str, ...], target: Target) -> Insuffi
     if not all(low <= float(value) <= high for value in (target.to, target.against)):
         sentence = f"the contrast reaches outside the treatments that were seen, [{low:g}, {high:g}]"
         return Insufficient(reason_code="positivity", sentence=sentence)
-    knots = knots_for(columns, names, smaller_arm=columns.n // 2)
+    knots = knots_for(columns, names, smaller_arm=columns.independent())
     if knots < FEWEST_KNOTS:
-        sentence = f"{columns.n} units allow {knots} knots a covariate, fewer than {FEWEST_KNOTS}"
+        sentence = (
+            f"{columns.independent()} units or clusters allow {knots} knots a covariate, fewer than {FEWEST_KNOTS}"
+        )
         return Insufficient(reason_code="insufficient_evidence", sentence=sentence)
     return refuse_constant(columns.y)
+
+
+def _widening(columns: Columns, functions: int) -> float:
+    """Return the factor by which fitting so many functions widens the standard error.
+
+    In least squares p functions widen it by √(n / (n − p)); taking the residuals of left-out units does so again. With
+    500 units and 27 or 55 functions the estimate varied by 4 to 8% or 12 to 14% more than its scores say; this gives 6
+    and 12%. Without it 2,000 draws of a curved world missed 9% of the time at a nominal 5%.
+    """
+    n = columns.independent()
+    return n / max(n - functions, 1)
 
 
 def _residuals(

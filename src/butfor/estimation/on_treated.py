@@ -57,7 +57,7 @@ def effect_on_treated(
         return early
     arms = Arms.of(columns, target)
     treated, controls = arms.received
-    outcome = SeriesNuisances(series_basis(columns, names, smaller_arm=int(controls.sum())))
+    outcome = SeriesNuisances(series_basis(columns, names, smaller_arm=columns.independent(controls)))
     chance = SeriesNuisances(linear_basis(columns, names))
     expected, odds = _predicted(columns, treated, outcome, chance, seed)
     measured, refusal = _overlap(odds, treated)

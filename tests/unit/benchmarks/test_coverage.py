@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from butfor.benchmarks import Settings, find
-from butfor.benchmarks.coverage.draws import mirrored
+from butfor.benchmarks.coverage.draws import turned
 from butfor.benchmarks.coverage.kept import Kept, fingerprint
 from butfor.benchmarks.coverage.tally import Tally
-from butfor.benchmarks.coverage.worlds import QUERY, WORLDS
+from butfor.benchmarks.coverage.worlds import QUERY, WORLDS, World
 from butfor.errors import CorruptRecord
-from butfor.estimation import EffectEstimate, Insufficient
+from butfor.estimation import Contrast, EffectEstimate, Insufficient, Level
 from butfor.identification import Proof, check
 
 
@@ -70,12 +70,25 @@ def test_a_cell_depends_on_its_table_and_on_the_sources_that_answer_it():
     assert fingerprint(worlds["curved"], 100, 1) == marks[1]
 
 
-def test_mirrors_turn_the_truth():
-    table = {"t": np.array([0.0, 1.0]), "y": np.array([2.0, 3.0])}
-    turned, truth = mirrored(table, 0.7, "1 − T")
-    assert (turned["t"].tolist(), turned["y"].tolist(), truth) == ([1.0, 0.0], [2.0, 3.0], -0.7)
-    turned, truth = mirrored(table, 0.7, "−Y")
-    assert (turned["t"].tolist(), turned["y"].tolist(), truth) == ([0.0, 1.0], [-2.0, -3.0], -0.7)
+TABLE = {"t": np.array([0.0, 1.0]), "y": np.array([2.0, 3.0])}
+
+
+def in_orientation(target, mirror):
+    world = World(name="w", draw=lambda rng, n: TABLE, truth=0.7, target=target)
+    one = turned(world, TABLE, mirror)
+    return one.table["t"].tolist(), one.table["y"].tolist(), one.target, one.truth
+
+
+def test_mirrors_turn_the_truth_of_a_contrast():
+    contrast = Contrast()
+    assert in_orientation(contrast, "as drawn") == ([0.0, 1.0], [2.0, 3.0], contrast, 0.7)
+    assert in_orientation(contrast, "1 − T") == ([1.0, 0.0], [2.0, 3.0], contrast, -0.7)
+    assert in_orientation(contrast, "−Y") == ([0.0, 1.0], [-2.0, -3.0], contrast, -0.7)
+
+
+def test_a_level_is_asked_for_where_the_treatment_went():
+    assert in_orientation(Level(at=1.0), "1 − T") == ([1.0, 0.0], [2.0, 3.0], Level(at=0.0), 0.7)
+    assert in_orientation(Level(at=1.0), "−Y") == ([0.0, 1.0], [-2.0, -3.0], Level(at=1.0), -0.7)
 
 
 def test_the_checker_accepts_every_worlds_proof():

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from butfor.errors import InputError
-from butfor.estimation import Columns
+from butfor.estimation import Columns, Contrast, EffectEstimate, Insufficient
+from butfor.estimation.aipw import aipw_series
+from butfor.noise import numpy_generator
 
 GOOD: dict[str, Any] = {"t": [0, 1, 0, 1], "y": [0.5, 1.5, 2.5, 3.25], "z": [1, 1, 2, 2], "name": ["b", "a", "b", "b"]}
 
@@ -86,3 +88,26 @@ def test_rows_can_be_taken():
     )
     assert part.time is not None
     assert (part.n, part.y.tolist(), part.time.tolist()) == (3, [0.5, 2.5, 3.25], [1, 3, 4])
+
+
+def test_units_of_a_cluster_count_once():
+    runs = Columns.of({**GOOD, "run": [7, 7, 7, 9]}, treatment="t", outcome="y", clusters="run")
+    alone = Columns.of(GOOD, treatment="t", outcome="y")
+    rows = np.array([True, True, False, True])
+    assert (runs.independent(), runs.independent(rows), runs.independent(rows & ~rows)) == (2, 2, 0)
+    assert (alone.independent(), alone.independent(rows)) == (4, 3)
+
+
+def test_a_series_is_as_rich_as_the_runs_allow_and_not_the_rows():
+    rng = numpy_generator("runs of five")
+    a, t = rng.normal(size=100), rng.integers(0, 2, 100)
+    table: dict[str, Any] = {
+        name: np.repeat(values, 5) for name, values in (("a", a), ("t", t), ("run", np.arange(100)))
+    }
+    table["y"] = table["t"] + table["a"] + rng.normal(size=500)
+    rows = Columns.of({k: v for k, v in table.items() if k != "run"}, treatment="t", outcome="y")
+    runs = Columns.of(table, treatment="t", outcome="y", clusters="run")
+    assert isinstance(aipw_series(rows, ("a",), target=Contrast()), EffectEstimate)
+    refusal = aipw_series(runs, ("a",), target=Contrast())
+    assert isinstance(refusal, Insufficient)
+    assert "clusters in the smaller arm" in refusal.sentence

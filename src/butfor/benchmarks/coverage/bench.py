@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.stats import binom
 
-from butfor.benchmarks.coverage.draws import MIRRORS, drawn, mirrored
+from butfor.benchmarks.coverage.draws import MIRRORS, drawn, turned
 from butfor.benchmarks.coverage.kept import Kept, fingerprint
 from butfor.benchmarks.coverage.peeking import peeking
 from butfor.benchmarks.coverage.peers import peer_rows
@@ -20,11 +20,8 @@ from butfor.estimation.least_squares import ols_as_published
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from butfor.benchmarks.coverage.draws import Mirror
-    from butfor.estimation import Effect, Method
+    from butfor.benchmarks.coverage.draws import Mirror, Turned
+    from butfor.estimation import Effect, Method, Target
 
 ALPHA = 0.05
 # A correct bound fails the check of one cell once in a million runs.
@@ -124,41 +121,45 @@ def _cell(
 def _drawn_again(
     world: World, n: int, mirror: Mirror, settings: Settings, names: Mapping[str, Method | None]
 ) -> dict[str, Tally]:
-    tallies = {name: Tally() for name in (*names, NAIVE, PAPER)}
+    published = (NAIVE, PAPER) if isinstance(world.target, Contrast) else ()
+    tallies = {name: Tally() for name in (*names, *published)}
     for repetition in range(repetitions(world, n, settings)):
-        table, truth = mirrored(drawn(world, n, repetition, settings.seed), world.truth, mirror)
-        columns = _columns(table)
+        one = turned(world, drawn(world, n, repetition, settings.seed), mirror)
+        columns = _columns(world, one)
         for name, method in names.items():
-            tallies[name].enter(_ask(world, columns, method, mirror), truth)
-        tallies[NAIVE].enter(naive(columns), truth)
-        tallies[PAPER].enter(paper(columns), truth)
+            tallies[name].enter(_ask(world, columns, one.target, method, mirror), one.truth)
+        # What is published regresses on the treatment: it has contrasts only.
+        if isinstance(one.target, Contrast):
+            tallies[NAIVE].enter(naive(columns), one.truth)
+            tallies[PAPER].enter(paper(columns), one.truth)
     return tallies
 
 
-def _columns(table: Mapping[str, NDArray[np.float64]]) -> Columns | None:
+def _columns(world: World, one: Turned) -> Columns | None:
     # A sample of a rare outcome may show none at all, and a treatment may be constant: that is an error of the input,
     # which never gives a bound.
     try:
-        return Columns.of(table, treatment="t", outcome="y")
+        return Columns.of(one.table, treatment="t", outcome="y", clusters=world.clusters)
     except ValueError:
         return None
 
 
-def _ask(world: World, columns: Columns | None, method: Method | None, mirror: Mirror) -> Effect:
+def _ask(world: World, columns: Columns | None, target: Target, method: Method | None, mirror: Mirror) -> Effect:
     if columns is None:
         return _unusable()
     return estimate(
         QUERY,
         world.proof,
         columns,
+        target=target,
         alpha=ALPHA,
         method=method,
-        outcome_range=_turned(world.outcome_range) if mirror == "−Y" else world.outcome_range,
+        outcome_range=_range_turned(world.outcome_range) if mirror == "−Y" else world.outcome_range,
         graph=world.graph if world.proof.kind == "general_id" else None,
     )
 
 
-def _turned(outcome_range: tuple[float, float] | None) -> tuple[float, float] | None:
+def _range_turned(outcome_range: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if outcome_range is None else (-outcome_range[1], -outcome_range[0])
 
 

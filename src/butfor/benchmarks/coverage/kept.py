@@ -24,7 +24,7 @@ _ROOMS = ("butfor.estimation.", "butfor.confidence")
 # What answers a kind of proof; what it imports of the two rooms follows from the sources.
 _ANSWERED_BY = {
     "randomised": ("randomised",),
-    "adjustment": ("saturated", "aipw"),
+    "adjustment": ("saturated", "aipw", "continuous"),
     "front_door": ("front_door",),
     "instrument": ("instrument",),
     "general_id": ("general",),

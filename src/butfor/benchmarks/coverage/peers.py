@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from butfor.benchmarks.coverage.draws import MIRRORS, drawn, mirrored
+from butfor.benchmarks.coverage.draws import MIRRORS, drawn, turned
 from butfor.benchmarks.peers import run_peer
 
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ def peer_rows(worlds: Sequence[World], settings: Settings) -> tuple[list[dict[st
 
 def _table(world: World, repetition: int, seed: int, mirror: Mirror) -> tuple[dict[str, Any], float]:
     """Return a table as a peer reads it, and the effect in it."""
-    table, truth = mirrored(drawn(world, UNITS, repetition, seed), world.truth, mirror)
-    covariates = [table[name].tolist() for name in ("a", "b", "c")]
-    return {"t": table["t"].tolist(), "y": table["y"].tolist(), "x": covariates}, truth
+    one = turned(world, drawn(world, UNITS, repetition, seed), mirror)
+    t, y, *covariates = (one.table[name].tolist() for name in ("t", "y", "a", "b", "c"))
+    return {"t": t, "y": y, "x": covariates}, one.truth

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from butfor.benchmarks.coverage import trial_worlds
-from butfor.estimation import Randomised
+from butfor.benchmarks.coverage import treatment_worlds, trial_worlds
+from butfor.estimation import Contrast, Level, Randomised
 from butfor.graphs import Graph
 from butfor.identification import Hedge, Proof, Query, find_instruments, identify
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from butfor.estimation import Method
+    from butfor.estimation import Method, Target
 
 Table: TypeAlias = "Mapping[str, NDArray[np.float64]]"
 Draw: TypeAlias = "Callable[[Generator, int], Table]"
@@ -39,23 +39,27 @@ class World:
     Attributes:
         name: For the table.
         draw: Draws n units: t, y and what the graph names.
-        truth: E[Y | do(1)] − E[Y | do(0)].
+        truth: The answer to the question.
+        target: The question.
         graph: The world's graph; None where the treatment is assigned.
         methods: How ours adjusts; None is the default.
         refusals: Largest share of refusals, by n.
         resampled: Whether ours is a bootstrap, boosted or picks functions, so that fewer repetitions are run.
         outcome_range: The declared range, where there is one.
+        clusters: The column that tells which units belong together.
         trial: What stands for a proof where there is no graph.
     """
 
     name: str
     draw: Draw
     truth: float
+    target: Target = dataclasses.field(default_factory=Contrast)
     graph: Graph | None = None
     methods: tuple[Method | None, ...] = (None,)
     refusals: Mapping[int, float] = dataclasses.field(default_factory=dict)
     resampled: bool = False
     outcome_range: tuple[float, float] | None = None
+    clusters: str | None = None
     trial: Randomised = dataclasses.field(default_factory=Randomised)
 
     @functools.cached_property
@@ -274,6 +278,54 @@ WORLDS: tuple[World, ...] = (
         graph=_confounded(*_TWENTY),
         refusals=ANSWERS_LARGE,
         resampled=True,
+    ),
+    World(
+        name="level, linear",
+        draw=_linear,
+        truth=1.0,
+        target=Level(at=1.0),
+        graph=_ABC,
+        methods=(None, "linear"),
+        refusals=ANSWERS,
+    ),
+    World(name="level, curved", draw=_curved, truth=3.0, target=Level(at=1.0), graph=_ABC, refusals=ANSWERS_CURVED),
+    World(
+        name="level, discrete cells",
+        draw=_cells,
+        truth=1.25,
+        target=Level(at=1.0),
+        graph=_ABC,
+        refusals=ANSWERS,
+    ),
+    World(
+        name="three arms, curved",
+        draw=treatment_worlds.three_arms,
+        truth=1.0,
+        graph=_ABC,
+        refusals=ANSWERS_LARGE,
+    ),
+    World(
+        name="continuous treatment, linear",
+        draw=treatment_worlds.continuous_linear,
+        truth=1.0,
+        graph=_ABC,
+        refusals=ANSWERS,
+    ),
+    World(
+        name="continuous treatment, curved",
+        draw=treatment_worlds.continuous_curved,
+        truth=1.0,
+        graph=_ABC,
+        refusals=ANSWERS_CURVED,
+    ),
+    # No promise of answers: 2,000 units are 400 runs.
+    World(
+        name="clusters of five",
+        draw=treatment_worlds.clusters,
+        truth=1.0,
+        graph=_confounded("a"),
+        clusters="run",
+        methods=(None, "linear"),
     ),
     World(name="little overlap", draw=_little_overlap, truth=1.0, graph=_ABC),
     World(name="one-sided overlap", draw=_one_sided_overlap, truth=1.0, graph=_ABC, methods=(None, "linear")),
