@@ -2,9 +2,9 @@
 
 from butfor.importers.atif_export import to_atif
 from butfor.importers.compression import Limits
-from butfor.importers.reading import Input, from_bytes, from_path, from_stream
+from butfor.importers.inputs import Input, Opening, from_bytes, from_path, from_stream
 from butfor.importers.redaction import RULES, Redactor, redactor
-from butfor.importers.registry import FORMATS, Format, Import, Opening, import_file, import_input
+from butfor.importers.registry import FORMATS, Format, Import, import_file, import_input
 from butfor.importers.tally import ImportReport
 
 __all__ = [

@@ -10,14 +10,15 @@ from typing import IO, TYPE_CHECKING, Final
 from butfor.errors import InputError
 from butfor.importers.compression import MIB, Bounded, Frames, Limits
 from butfor.importers.parsing import parse
-from butfor.importers.records import Record, unheard
+from butfor.importers.records import unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
     from butfor.importers.compression import Readable
-    from butfor.importers.reading import Input
+    from butfor.importers.inputs import Source
+    from butfor.importers.records import Record
 
 _STORED: Final = 0
 _DEFLATED: Final = 8
@@ -29,25 +30,12 @@ class ArchiveRecords:
     """One record for each sample of a log, with the log's header around it.
 
     Args:
-        source: The archive.
-        limits: What it may ask of this machine.
-        cleaned: Applied to every value before anything else sees it.
-        progress: Told how many bytes were read.
+        source: The bytes and how they are opened.
     """
 
-    def __init__(
-        self,
-        source: Input,
-        limits: Limits,
-        *,
-        cleaned: Callable[[Json], Json] = lambda value: value,
-        progress: Callable[[int], None] = lambda count: None,
-    ) -> None:
+    def __init__(self, source: Source) -> None:
         self.digest: str | None = source.digest
         self._source = source
-        self._limits = limits
-        self._cleaned = cleaned
-        self._progress = progress
         self._expanded = 0
 
     def each(self, problem: Callable[[InputError], None] = unheard) -> Iterator[Record]:
@@ -71,17 +59,14 @@ class ArchiveRecords:
                     )
                 )
             if not whole:
-                yield self._record(header | {"samples": []}, "header.json")
+                yield self._source.record(header | {"samples": []}, part="header.json")
             for name in whole:
                 try:
                     sample = self._read(stream, members[name])
                 except InputError as error:
                     problem(error)
                     continue
-                yield self._record(header | {"samples": [sample]}, name)
-
-    def _record(self, value: Json, name: str) -> Record:
-        return Record(value=self._cleaned(value), file=self._source.name, part=name)
+                yield self._source.record(header | {"samples": [sample]}, part=name)
 
     def _members(self, stream: IO[bytes]) -> dict[str, zipfile.ZipInfo]:
         try:
@@ -111,20 +96,21 @@ class ArchiveRecords:
             InputError: The member is damaged, too large or not JSON.
         """
         where = f"{self._source.name}, {info.filename[:200]}"
+        limits = self._source.limits
         stream.seek(info.header_offset)
         local = stream.read(_LOCAL_HEADER)
         if local[:4] != b"PK\x03\x04" or info.flag_bits & 1:
             raise InputError("the archive member is damaged or encrypted", where=where, fix="export the log again")
         stream.seek(int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little"), io.SEEK_CUR)
-        packed = stream.read(min(info.compress_size, self._limits.document + 1))
-        self._progress(len(packed))
+        packed = stream.read(min(info.compress_size, limits.document + 1))
+        self._source.progress(len(packed))
         try:
-            plain = _unpacked(packed, info.compress_type, where, self._limits)
+            plain = _unpacked(packed, info.compress_type, where, limits)
         except (zlib.error, EOFError) as error:
             raise InputError(f"the archive member is damaged ({str(error)[:80]})", where=where) from None
         self._expanded += len(plain)
-        if len(plain) > self._limits.document or self._expanded > self._limits.expanded:
-            most = self._limits.document // MIB
+        if len(plain) > limits.document or self._expanded > limits.expanded:
+            most = limits.document // MIB
             raise InputError(f"the archive member is larger than {most} MiB", where=where, fix="split the log")
         if zlib.crc32(plain) != info.CRC:
             raise InputError("the archive member does not match its checksum", where=where, fix="export the log again")

@@ -10,13 +10,14 @@ from urllib.parse import quote
 
 from butfor.errors import InputError
 from butfor.importers import msgpack
-from butfor.importers.records import Record, unheard
+from butfor.importers.records import unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
-    from butfor.importers.reading import Input
+    from butfor.importers.inputs import Source
+    from butfor.importers.records import Record
 
 _QUERY = (
     "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata "
@@ -30,14 +31,12 @@ class CheckpointRecords:
     The database is opened with `immutable`: nothing beside it is written, not even a lock.
 
     Args:
-        source: The database file.
-        cleaned: Applied to every value before anything else sees it.
+        source: The bytes and how they are opened.
     """
 
-    def __init__(self, source: Input, *, cleaned: Callable[[Json], Json] = lambda value: value) -> None:
+    def __init__(self, source: Source) -> None:
         self.digest: str | None = source.digest
         self._source = source
-        self._cleaned = cleaned
 
     def each(self, problem: Callable[[InputError], None] = unheard) -> Iterator[Record]:
         """Read from the start.
@@ -100,7 +99,7 @@ class CheckpointRecords:
             "metadata": described,
             "created_at": checkpoint.get("ts") if isinstance(checkpoint, dict) else None,
         }
-        return Record(value=self._cleaned(snapshot), file=self._source.name, part=f"checkpoint {str(name)[:80]}")
+        return self._source.record(snapshot, part=f"checkpoint {str(name)[:80]}")
 
 
 def _opened(kind: str, blob: Json) -> Json:

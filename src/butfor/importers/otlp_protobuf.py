@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from butfor.errors import InputError, MissingExtra
-from butfor.importers.compression import MIB, Limits, decompressed
-from butfor.importers.records import Record, unheard
+from butfor.importers.compression import MIB
+from butfor.importers.records import raise_or_tell, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
     from butfor.importers.compression import Readable
-    from butfor.importers.reading import Input
+    from butfor.importers.inputs import Source
+    from butfor.importers.records import Record
 
 _DEEP = 100
 
@@ -22,37 +23,23 @@ class ProtobufRecords:
     """One record for each `ResourceSpans`, in the shape of OTLP/JSON.
 
     Args:
-        source: The bytes.
-        limits: What they may ask of this machine.
-        cleaned: Applied to every value before anything else sees it.
-        progress: Told how many bytes were read.
+        source: The bytes and how they are opened.
     """
 
-    def __init__(
-        self,
-        source: Input,
-        limits: Limits,
-        *,
-        cleaned: Callable[[Json], Json] = lambda value: value,
-        progress: Callable[[int], None] = lambda count: None,
-    ) -> None:
+    def __init__(self, source: Source) -> None:
         self.digest: str | None = source.digest
         self._source = source
-        self._limits = limits
-        self._cleaned = cleaned
-        self._progress = progress
 
     def each(self, problem: Callable[[InputError], None] = unheard) -> Iterator[Record]:
         """Read from the start."""
         resource_spans, decode_error = _messages()
-        with self._source.opened() as raw:
-            stream = decompressed(raw, self._source.name, self._source.size, self._limits)
+        with self._source.decompressed() as stream:
             framed = self._source.head(1) == b"\0"
             number = 0
             try:
                 for body in _framed(stream, self) if framed else _fields(stream, self):
                     number += 1
-                    self._progress(len(body))
+                    self._source.progress(len(body))
                     yield self._record(resource_spans, body, number)
             except (_CutOff, decode_error) as error:
                 raise_or_tell(
@@ -68,8 +55,7 @@ class ProtobufRecords:
     def _record(self, resource_spans: Any, body: bytes, number: int) -> Record:
         message = resource_spans()
         message.ParseFromString(body)
-        value = self._cleaned({"resourceSpans": [_resource_spans(message)]})
-        return Record(value=value, file=self._source.name, part=f"ResourceSpans {number}")
+        return self._source.record({"resourceSpans": [_resource_spans(message)]}, part=f"ResourceSpans {number}")
 
     def check(self, length: int) -> int:
         """Return a length that is within the limits.
@@ -77,20 +63,13 @@ class ProtobufRecords:
         Raises:
             InputError: It is not.
         """
-        if length > self._limits.document:
+        if length > self._source.limits.document:
             raise InputError(
-                f"one protobuf message is larger than {self._limits.document // MIB} MiB",
+                f"one protobuf message is larger than {self._source.limits.document // MIB} MiB",
                 where=self._source.name,
                 fix="export in smaller batches",
             )
         return length
-
-
-def raise_or_tell(error: InputError, problem: Callable[[InputError], None], *, nothing_read: bool) -> None:
-    """Raise where nothing was read, else tell: what came before is worth having."""
-    if nothing_read:
-        raise error from None
-    problem(error)
 
 
 class _CutOff(Exception):

@@ -8,13 +8,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from butfor.errors import InputError
-from butfor.importers.records import Record, unheard
+from butfor.importers.records import raise_or_tell, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from butfor.canonical import Json
-    from butfor.importers.reading import Input
+    from butfor.importers.inputs import Source
+    from butfor.importers.records import Record
 
 _BATCH = 1000
 
@@ -23,14 +24,12 @@ class ParquetRecords:
     """One record for each row, read a batch at a time.
 
     Args:
-        source: The file.
-        cleaned: Applied to every value before anything else sees it.
+        source: The bytes and how they are opened.
     """
 
-    def __init__(self, source: Input, *, cleaned: Callable[[Json], Json] = lambda value: value) -> None:
+    def __init__(self, source: Source) -> None:
         self.digest: str | None = source.digest
         self._source = source
-        self._cleaned = cleaned
 
     def each(self, problem: Callable[[InputError], None] = unheard) -> Iterator[Record]:
         """Read from the start.
@@ -52,17 +51,15 @@ class ParquetRecords:
                 for batch in parquet.ParquetFile(stream).iter_batches(batch_size=_BATCH):
                     for row in batch.to_pylist():
                         number += 1
-                        value = self._cleaned({key: _plain(each) for key, each in row.items()})
-                        yield Record(value=value, file=self._source.name, part=f"row {number}")
+                        value: Json = {key: _plain(each) for key, each in row.items()}
+                        yield self._source.record(value, part=f"row {number}")
             except (OSError, ValueError) as error:
                 broken = InputError(
                     f"the Parquet file is cut off or damaged ({str(error)[:80]})",
                     where=self._source.name,
                     fix="export it again",
                 )
-                if not number:
-                    raise broken from None
-                problem(broken)
+                raise_or_tell(broken, problem, nothing_read=not number)
 
 
 def _plain(value: Any) -> Json:

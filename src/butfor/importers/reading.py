@@ -3,113 +3,38 @@
 from __future__ import annotations
 
 import codecs
-import dataclasses
-import hashlib
 import io
 import zlib
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
-from butfor.canonical import SCHEME
 from butfor.errors import InputError
-from butfor.importers.compression import MIB, Limits, Readable, decompressed
+from butfor.importers.compression import MIB
+from butfor.importers.inputs import HEAD
 from butfor.importers.parsing import parse
-from butfor.importers.records import Record, unheard
+from butfor.importers.records import Record, raise_or_tell, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from _typeshed import WriteableBuffer
 
     from butfor.canonical import Json
+    from butfor.importers.compression import Readable
+    from butfor.importers.inputs import Source
 
 _BOMS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"))
-_HEAD = 1 << 16
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Input:
-    """Bytes that can be opened as often as asked.
-
-    Attributes:
-        name: File name, ``-`` for standard input.
-        size: In bytes.
-        digest: Tagged SHA-256.
-    """
-
-    name: str
-    opened: Callable[[], BinaryIO]
-    size: int
-    digest: str
-
-    def head(self, count: int = _HEAD) -> bytes:
-        """Return the first bytes."""
-        with self.opened() as stream:
-            return stream.read(count)
-
-
-def from_path(path: Path) -> Input:
-    """Return a file as input.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    try:
-        with path.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        size = path.stat().st_size
-    except OSError as error:
-        raise InputError(
-            f"the file cannot be read ({error.strerror})", where=str(path), fix="check its name and permissions"
-        ) from None
-    return Input(name=str(path), opened=lambda: path.open("rb"), size=size, digest=f"{SCHEME}:{digest}")
-
-
-def from_stream(stream: IO[bytes], name: str, limits: Limits) -> Input:
-    """Return a stream as input; it is held in memory, since it is read more than once.
-
-    Raises:
-        InputError: It is longer than `limits.document`.
-    """
-    data = stream.read(limits.document + 1)
-    if len(data) > limits.document:
-        raise InputError(
-            f"standard input is longer than {limits.document // MIB} MiB",
-            where=name,
-            fix="save it to a file and import the file, which is then streamed",
-        )
-    return from_bytes(data, name)
-
-
-def from_bytes(data: bytes, name: str) -> Input:
-    """Return bytes as input."""
-    digest = f"{SCHEME}:{hashlib.sha256(data).hexdigest()}"
-    return Input(name=name, opened=lambda: io.BytesIO(data), size=len(data), digest=digest)
 
 
 class TextRecords:
     """Records of a JSON document or of JSON Lines.
 
     Args:
-        source: The bytes.
-        limits: What they may ask of this machine.
-        cleaned: Applied to every value before anything else sees it (redaction).
-        progress: Told how many bytes were read.
+        source: The bytes and how they are opened.
     """
 
-    def __init__(
-        self,
-        source: Input,
-        limits: Limits,
-        *,
-        cleaned: Callable[[Json], Json] = lambda value: value,
-        progress: Callable[[int], None] = lambda count: None,
-    ) -> None:
+    def __init__(self, source: Source) -> None:
         self.digest: str | None = source.digest
         self._source = source
-        self._limits = limits
-        self._cleaned = cleaned
-        self._progress = progress
         self._document: list[Record] | None = None
 
     def each(self, problem: Callable[[InputError], None] = unheard) -> Iterator[Record]:
@@ -120,7 +45,7 @@ class TextRecords:
 
     def _is_lines(self) -> bool:
         """Say whether every line is a value of its own; a pretty-printed document indents its lines."""
-        head = b"".join(self._raw_lines(unheard, most=_HEAD))
+        head = b"".join(self._raw_lines(unheard, most=HEAD))
         lines = [line for line in head.splitlines() if line.strip()]
         if len(lines) < 2:
             return False
@@ -133,22 +58,22 @@ class TextRecords:
             if not line.strip():
                 continue
             where = f"{self._source.name}:{number}"
-            if len(line) > self._limits.document:
-                problem(InputError(f"the line is longer than {self._limits.document // MIB} MiB", where=where))
+            if len(line) > self._source.limits.document:
+                problem(InputError(f"the line is longer than {self._source.limits.document // MIB} MiB", where=where))
                 continue
             try:
                 value = parse(line)
             except ValueError as error:
                 problem(InputError(f"the line is {error}", where=where, fix="export the file again"))
                 continue
-            yield Record(value=self._cleaned(value), file=self._source.name, line=number)
+            yield self._source.record(value, line=number)
 
     def _whole(self) -> Iterator[Record]:
         text = self._read_whole()
         try:
-            value = self._cleaned(parse(text))
+            value = self._source.cleaned(parse(text))
         except ValueError as error:
-            hint = " (NUL bytes: UTF-16 without a byte-order mark?)" if b"\0" in text[:_HEAD] else ""
+            hint = " (NUL bytes: UTF-16 without a byte-order mark?)" if b"\0" in text[:HEAD] else ""
             fix = "export the file again, as UTF-8 JSON"
             if text.lstrip()[:1] not in (b"{", b"["):
                 fix = "import reads JSON, JSON Lines, .eval archives, OTLP protobuf and LangGraph SQLite files"
@@ -160,9 +85,9 @@ class TextRecords:
         size = 0
         for line in self._raw_lines(unheard):
             size += len(line)
-            if size > self._limits.document:
+            if size > self._source.limits.document:
                 raise InputError(
-                    f"the document is larger than {self._limits.document // MIB} MiB",
+                    f"the document is larger than {self._source.limits.document // MIB} MiB",
                     where=self._source.name,
                     fix="turn it into JSON Lines, which are streamed: jq -c '.[]' FILE > FILE.jsonl",
                 )
@@ -172,13 +97,12 @@ class TextRecords:
     def _raw_lines(self, problem: Callable[[InputError], None], *, most: int | None = None) -> Iterator[bytes]:
         """Yield lines as UTF-8; a line beyond the limit is cut to just over it."""
         read = 0
-        with self._source.opened() as raw:
-            stream = decompressed(raw, self._source.name, self._source.size, self._limits)
+        with self._source.decompressed() as stream:
             try:
-                for line in _utf8_lines(stream, self._limits.document):
+                for line in _utf8_lines(stream, self._source.limits.document):
                     yield line
                     read += len(line)
-                    self._progress(len(line))
+                    self._source.progress(len(line))
                     if most is not None and read >= most:
                         return
             except (OSError, EOFError, zlib.error, UnicodeError) as error:
@@ -187,9 +111,7 @@ class TextRecords:
                     where=self._source.name,
                     fix="what came before was read; export the file again for the rest",
                 )
-                if not read:
-                    raise broken from None
-                problem(broken)
+                raise_or_tell(broken, problem, nothing_read=not read)
 
 
 def split(value: Json, file: str, part: str | None = None) -> Iterator[Record]:

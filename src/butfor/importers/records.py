@@ -61,6 +61,13 @@ def unheard(error: InputError) -> None:
     del error
 
 
+def raise_or_tell(error: InputError, problem: Callable[[InputError], None], *, nothing_read: bool) -> None:
+    """Raise where nothing was read, else tell: what came before is worth having."""
+    if nothing_read:
+        raise error from None
+    problem(error)
+
+
 @dataclasses.dataclass(kw_only=True)
 class Listed:
     """Records that are in memory already."""

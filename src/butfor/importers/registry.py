@@ -22,8 +22,8 @@ from butfor.importers import (
     tau_bench,
     who_and_when,
 )
-from butfor.importers.compression import Limits
-from butfor.importers.reading import Input, TextRecords, from_path
+from butfor.importers.inputs import Input, Opening, Source, from_path
+from butfor.importers.reading import TextRecords
 from butfor.importers.tally import ImportReport, Tally
 
 if TYPE_CHECKING:
@@ -80,21 +80,6 @@ _SAMPLE = 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Opening:
-    """How files are opened.
-
-    Attributes:
-        limits: What a file may ask of this machine.
-        cleaned: Applied to every value before an importer sees it (redaction).
-        progress: Told how many bytes were read.
-    """
-
-    limits: Limits = dataclasses.field(default_factory=Limits)
-    cleaned: Callable[[Json], Json] = lambda value: value
-    progress: Callable[[int], None] = lambda count: None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Import:
     """A file being imported: iterate `runs` to the end, then ask for the report.
 
@@ -136,7 +121,7 @@ def import_input(source: Input, *, format_name: str | None = None, opening: Open
     """
     if format_name is not None and format_name not in FORMATS:
         raise NotFound(f"there is no format {format_name!r}", fix=f"choose one of {', '.join(FORMATS)}")
-    records = records_of(source, opening or Opening())
+    records = records_of(Source(source, opening or Opening()))
     chosen = format_name or detect(records, source.name)
     tally = Tally(source.name, chosen)
     return Import(format=chosen, runs=_counted(FORMATS[chosen].read(records, tally), tally), tally=tally)
@@ -195,7 +180,7 @@ def _counted(runs: Iterator[Run], tally: Tally) -> Iterator[Run]:
     )
 
 
-def records_of(source: Input, opening: Opening) -> Records:
+def records_of(source: Source) -> Records:
     """Open any supported container as records.
 
     Raises:
@@ -205,20 +190,20 @@ def records_of(source: Input, opening: Opening) -> Records:
     if head.startswith(b"PK\x03\x04"):
         from butfor.importers.archives import ArchiveRecords
 
-        return ArchiveRecords(source, opening.limits, cleaned=opening.cleaned, progress=opening.progress)
+        return ArchiveRecords(source)
     if head.startswith(b"SQLite format 3\0"):
         from butfor.importers.checkpoints import CheckpointRecords
 
-        return CheckpointRecords(source, cleaned=opening.cleaned)
+        return CheckpointRecords(source)
     if head.startswith(b"PAR1"):
         from butfor.importers.parquet import ParquetRecords
 
-        return ParquetRecords(source, cleaned=opening.cleaned)
+        return ParquetRecords(source)
     if head[:1] not in (b"{", b"[", b"") and _is_protobuf(head):
         from butfor.importers.otlp_protobuf import ProtobufRecords
 
-        return ProtobufRecords(source, opening.limits, cleaned=opening.cleaned, progress=opening.progress)
-    return TextRecords(source, opening.limits, cleaned=opening.cleaned, progress=opening.progress)
+        return ProtobufRecords(source)
+    return TextRecords(source)
 
 
 def _is_protobuf(head: bytes) -> bool:

@@ -17,6 +17,7 @@ from butfor import importers
 from butfor.errors import InputError, NotFound
 from butfor.importers import Limits, Opening
 from butfor.importers.checkpoints import CheckpointRecords
+from butfor.importers.inputs import Source
 
 INPUTS = Path(__file__).parents[2] / "golden" / "importers" / "inputs"
 CHAT = b'[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]'
@@ -229,7 +230,7 @@ def test_a_write_ahead_log_that_is_not_read_is_told(tmp_path):
     database.close()
     path.with_name("c.sqlite-wal").write_bytes(b"x")
     problems: list[InputError] = []
-    list(CheckpointRecords(importers.from_path(path)).each(problems.append))
+    list(CheckpointRecords(Source(importers.from_path(path), Opening())).each(problems.append))
     assert "write-ahead log" in str(problems[0])
 
 
