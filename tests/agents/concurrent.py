@@ -12,6 +12,7 @@ from typing import Any
 
 import butfor
 from butfor import noise
+from tests.patience import joined
 
 LIVE: list[tuple[str, Any]] = []
 """Every call that really reached a model or a tool."""
@@ -121,8 +122,7 @@ def threads(task: Any) -> Any:
     parts = [threading.Thread(target=lambda who=who: said.update({who: worker(who)})) for who in "abc"]
     for each in parts:
         each.start()
-    for each in parts:
-        each.join()
+    joined(*parts)
     return [said[who] for who in "abc"]
 
 
@@ -158,7 +158,7 @@ async def with_helper(task: Any) -> Any:
     if len(_IDLE) % 2:
         helper = Helper(target=int)
         helper.start()
-        helper.join()
+        joined(helper)
     plain = threading.Thread(target=worker, args=("x",))
     plain.start()
     said = await gathered(task)

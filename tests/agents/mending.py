@@ -1,12 +1,12 @@
 """An agent that writes sums down and then only computes them: what it decides is all that can go wrong."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 import butfor
 from butfor import noise
 from butfor.replay import Trajectory
+from tests.agents.pacing import answer
 
 GOLD = 45
 RIGHT = "apples = 3 + 4\npears = apples * 5\nall = pears + 10"
@@ -17,7 +17,7 @@ ODDS = 0.3
 
 def _count(task: dict[str, Any]) -> None:
     if "log" in task:
-        time.sleep(task.get("pause", 0.0))
+        answer(Path(task["log"]), task.get("pause", 0.0))
         with Path(task["log"]).open("a") as log:
             log.write("call\n")
 

@@ -1,11 +1,11 @@
 """An agent whose live model calls leave a line in a file, so that they can be counted across processes and crashes."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 import butfor
 from butfor import noise
+from tests.agents.pacing import answer
 
 STEPS = 3
 
@@ -14,7 +14,7 @@ STEPS = 3
 def ask(*, log: str, prompt: str, pause: float, seed: int) -> str:
     with Path(log).open("a") as file:
         file.write(f"{seed}\n")
-    time.sleep(pause)
+    answer(Path(log), pause)
     return f"{prompt}{noise.seed_of('paying', prompt, seed) % 10}"
 
 

@@ -8,6 +8,7 @@ import pytest
 from butfor import canonical
 from butfor.errors import InputError
 from butfor.store import Head, LedgerRecord, LedgerRows, MemoryStore, Store
+from tests.patience import joined
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -130,8 +131,7 @@ def test_threads_take_turns(rows: LedgerRows):
     threads = [threading.Thread(target=append, args=(kind,)) for kind in ("durable", "staged", "durable")]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    joined(*threads)
     with rows.reading() as view:
         entries = view.after(0, 100)
     assert [each.position for each in entries] == list(range(1, 61))

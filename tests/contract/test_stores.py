@@ -9,6 +9,7 @@ from butfor import runs
 from butfor.errors import DrawTaken, InputError, NotFound, OutcomeError
 from butfor.store import ArmSummary, MemoryStore, RunSummary, Storage, Store
 from tests.contract.stores import RESULT, WHEN, rollout, run
+from tests.patience import joined
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -153,8 +154,7 @@ def test_threads_append_to_one_recording(store: Storage):
     threads = [threading.Thread(target=append, args=(name,)) for name in range(4)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    joined(*threads)
     recording.finish()
     lines = list(store.read_journal("r1"))
     for name in range(4):

@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from butfor.replay import Job, factual_trajectory, load_journal, record_run
 from butfor.store import Store
 from tests.agents import paying
 from tests.agents.recording import rollouts_of
+from tests.patience import PATIENCE, started, until
 
 ROOT = Path(__file__).parents[2]
 AGENT = "tests.agents.paying:agent"
@@ -40,24 +42,22 @@ rollouts.run([Job(intervention=do.resample(0), arm="killed", ordinal=i) for i in
 """
 
 
-def python(*arguments: str, home: Path) -> "subprocess.Popen[str]":
+@contextmanager
+def python(*arguments: str, home: Path, **environment: str) -> Iterator["subprocess.Popen[str]"]:
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    return subprocess.Popen(
+    with started(
         [sys.executable, "-c", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         cwd=ROOT,
-        env=os.environ | {"BUTFOR_HOME": str(home), "PYTHONPATH": path},
-    )
+        env=os.environ | {"BUTFOR_HOME": str(home), "PYTHONPATH": path} | environment,
+    ) as process:
+        yield process
 
 
 def wait_for_calls(log: Path, count: int, process: "subprocess.Popen[str]") -> None:
-    deadline = time.monotonic() + 60
-    while calls(log) < count and time.monotonic() < deadline:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    assert calls(log) >= count
+    until(lambda: calls(log) >= count or process.poll() is not None, f"{count} calls of the model")
+    assert calls(log) >= count, process.communicate(timeout=PATIENCE)
 
 
 def calls(log: Path) -> int:
@@ -67,7 +67,9 @@ def calls(log: Path) -> int:
 def recorded(home: Path, log: Path, pause: float = 0.01) -> str:
     with Store.open(home) as store:
         task = {"log": str(log), "pause": pause}
-        run_id = record_run(AGENT, task, store=store, score=find_outcome(OUTCOME), verify=False).run.run_id
+        run_id = record_run(
+            AGENT, task, store=store, score=find_outcome(OUTCOME), run_id="paying", verify=False
+        ).run.run_id
         store.save_spec(run_id, json.dumps({"agent": AGENT, "outcome": OUTCOME}))
     log.unlink()
     return run_id
@@ -76,7 +78,7 @@ def recorded(home: Path, log: Path, pause: float = 0.01) -> str:
 def test_what_a_killed_process_finished_is_not_bought_again(tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
     run_id = recorded(home, log)
-    with python(ROLLOUTS, str(home), run_id, AGENT, OUTCOME, home=home) as process:
+    with python(ROLLOUTS, str(home), run_id, AGENT, OUTCOME, home=home, TESTS_SLOW_AFTER="60") as process:
         assert process.stdout is not None
         acknowledged = [int(process.stdout.readline()) for _ in range(12)]
         process.send_signal(signal.SIGKILL)
@@ -99,8 +101,8 @@ def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
     run_id = recorded(home, log, pause=0.02)
     arguments = ["attribute", run_id, "--method", "profile", "--draws", "30", "--json"]
-    with python(CLI, *arguments, home=home) as process:
-        wait_for_calls(log, 30, process)
+    with python(CLI, *arguments, home=home, TESTS_SLOW_AFTER="60") as process:
+        wait_for_calls(log, 60, process)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors

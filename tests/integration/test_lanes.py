@@ -17,6 +17,7 @@ from butfor.runs import Observation
 from butfor.store import MemoryStore
 from tests.agents import concurrent
 from tests.agents.recording import recorded, rollouts_of, run
+from tests.patience import joined
 
 ANY = score_of(lambda trajectory: 0.0, name="zero")
 
@@ -122,7 +123,7 @@ def test_a_boundary_on_somebody_elses_thread_is_refused():
 
     kept = record_run(hand_over, None, store=MemoryStore(), verify=False)
     work.put(None)
-    thread.join()
+    joined(thread)
     assert kept.ending.status == "diverged"
     assert "start threads and executors inside the agent" in str(kept.ending.error)
     assert concurrent.LIVE == []

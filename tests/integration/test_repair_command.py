@@ -193,7 +193,7 @@ def test_ctrl_c_leaves_an_answer_that_the_next_call_goes_on_from(tmp_path):
     run_id = recorded(home, "acting", check=True, log=str(log), pause=0.02)
     log.unlink()
     arguments = ["repair", run_id, "--step", "1", "--json"]
-    with python(CLI, *arguments, home=home) as process:
+    with python(CLI, *arguments, home=home, TESTS_SLOW_AFTER="10") as process:
         wait_for_calls(log, 10, process)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
@@ -212,10 +212,10 @@ def test_a_killed_repair_goes_on_without_paying_twice(tmp_path):
     run_id = recorded(home, "acting", check=True, log=str(log), pause=0.01)
     log.unlink()
     arguments = ["repair", run_id, "--step", "1", "--json"]
-    with python(CLI, *arguments, home=home) as process:
+    with python(CLI, *arguments, home=home, TESTS_SLOW_AFTER="60") as process:
         wait_for_calls(log, 60, process)
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.communicate(timeout=60)
     with Store.open(home) as store:
         kept = [
             each for arm in store.list_arms(run_id) for each in store.load_rollouts(run_id, arm.fingerprint, arm.arm)

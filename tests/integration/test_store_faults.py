@@ -20,6 +20,7 @@ from butfor.store import Store, home
 from butfor.store.schema import MIGRATIONS, REVISIONS
 from butfor.store.tables import METADATA
 from tests.contract.stores import rollout, run
+from tests.patience import PATIENCE
 
 
 def one_sentence(error: BaseException, place: Path | str) -> str:
@@ -248,7 +249,11 @@ def test_a_directory_that_may_not_be_written_to_is_refused(existing):
             Store.open(directory).close()
         directory.chmod(0o555)
         said = subprocess.run(
-            [sys.executable, "-c", OPENER, str(directory)], capture_output=True, text=True, check=False
+            [sys.executable, "-c", OPENER, str(directory)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
         )
         assert said.stderr == ""
         assert said.stdout.count("\n") == 1
@@ -281,7 +286,9 @@ with Store.open(Path(sys.argv[1])) as store:
 
 
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(tmp_path):
-    said = subprocess.run([sys.executable, "-c", FILLER, str(tmp_path)], capture_output=True, text=True, check=False)
+    said = subprocess.run(
+        [sys.executable, "-c", FILLER, str(tmp_path)], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert said.stderr == ""
     count, sentence = said.stdout.splitlines()
     assert "what was committed is kept" in sentence

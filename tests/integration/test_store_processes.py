@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from butfor.errors import StoreError
 from butfor.store import Store
 from tests.contract.stores import rollout, run
+from tests.patience import PATIENCE, joined, started, until
 
 WRITER = """
 import sys
@@ -41,11 +42,8 @@ for count in range(limit):
 @contextmanager
 def writer(directory: Path, name: str, what: str, limit: int = 10**9) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-c", WRITER, str(directory), name, what, str(limit)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    with started(command, stdout=subprocess.PIPE) as process:
+        yield process
 
 
 def acknowledged(process: "subprocess.Popen[str]", least: int) -> int:
@@ -55,7 +53,7 @@ def acknowledged(process: "subprocess.Popen[str]", least: int) -> int:
         process.stdout.readline()
     process.send_signal(signal.SIGKILL)
     rest = process.stdout.read().splitlines(keepends=True)
-    assert process.wait() == -signal.SIGKILL
+    assert process.wait(timeout=PATIENCE) == -signal.SIGKILL
     return least + sum(line.endswith("\n") for line in rest)
 
 
@@ -109,24 +107,22 @@ def test_readers_read_while_a_process_writes(tmp_path):
             problems.append(error)
 
     readers = [threading.Thread(target=read, args=(seen,)) for seen in counts]
-    with writer(tmp_path, "arm", "rollouts", 500) as process:
+    with writer(tmp_path, "arm", "rollouts"):
         for reader in readers:
             reader.start()
-        assert process.wait(timeout=60) == 0
+        until(lambda: bool(problems) or all(len(set(seen)) > 2 for seen in counts), "each saw the store grow")
         stop.set()
-        for reader in readers:
-            reader.join()
+        joined(*readers)
     assert problems == []
     for seen in counts:
         assert seen == sorted(seen)
-        assert len(set(seen)) > 2  # it saw the store grow
 
 
 def test_two_writing_processes_take_turns(tmp_path):
     with Store.open(tmp_path) as store:
         store.save_run(run())
         with writer(tmp_path, "one", "rollouts", 150) as one, writer(tmp_path, "two", "rollouts", 150) as two:
-            assert (one.wait(timeout=60), two.wait(timeout=60)) == (0, 0)
+            assert (one.wait(timeout=PATIENCE), two.wait(timeout=PATIENCE)) == (0, 0)
         assert [(each.arm, each.rollouts) for each in sorted(store.list_arms("r1"), key=lambda each: each.arm)] == [
             ("one", 150),
             ("two", 150),
@@ -136,8 +132,10 @@ def test_two_writing_processes_take_turns(tmp_path):
 
 def test_many_processes_may_open_a_new_store_at_once(tmp_path):
     code = "import sys; from pathlib import Path; from butfor.store import Store; Store.open(Path(sys.argv[1])).close()"
-    openers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.PIPE) for _ in range(6)]
-    assert [(each.communicate()[1], each.returncode) for each in openers] == [(b"", 0)] * 6
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with ExitStack() as stack:
+        openers = [stack.enter_context(started(command, stderr=subprocess.PIPE)) for _ in range(6)]
+        assert [(each.communicate(timeout=PATIENCE)[1], each.returncode) for each in openers] == [("", 0)] * 6
 
 
 @contextmanager
@@ -185,7 +183,7 @@ def test_a_writer_waits_for_one_that_finishes_in_time(tmp_path):
             waiting = threading.Thread(target=store.save_run, args=(run(),))
             waiting.start()
             time.sleep(0.2)
-        waiting.join()
+        joined(waiting)
         assert store.load_run("r1") == run()
 
 

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,8 +14,10 @@ from butfor.outcomes import find_outcome
 from butfor.replay import do, record_run
 from butfor.store import Store
 from tests.agents import paying
+from tests.agents.pacing import MEETING
 from tests.agents.recording import rollouts_of
 from tests.agents.recording import run as buy
+from tests.patience import started
 
 ROOT = Path(__file__).parents[2]
 DRAWS = 24
@@ -42,21 +46,25 @@ print(json.dumps([[each.ordinal, each.rollout_id, each.outcome] for each in resu
 def recorded(home: Path, log: Path, *, pause: float) -> str:
     with Store.open(home) as store:
         task = {"log": str(log), "pause": pause}
-        return record_run(paying.agent, task, store=store, score=find_outcome(OUTCOME), verify=False).run.run_id
+        return record_run(
+            paying.agent, task, store=store, score=find_outcome(OUTCOME), run_id="paying", verify=False
+        ).run.run_id
 
 
-def analysis(home: Path, run_id: str, go: Path) -> "subprocess.Popen[str]":
+@contextmanager
+def analysis(home: Path, run_id: str, go: Path) -> Iterator["subprocess.Popen[str]"]:
+    meeting = home.parent / "meeting"
+    meeting.mkdir(exist_ok=True)
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    process = subprocess.Popen(
+    with started(
         [sys.executable, "-c", ANALYSIS, str(home), run_id, str(go), str(DRAWS)],
         stdout=subprocess.PIPE,
-        text=True,
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": path},
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+        env=os.environ | {"PYTHONPATH": path, MEETING: str(meeting)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
 
 
 def test_both_end_with_the_same_draws(tmp_path):
@@ -82,7 +90,7 @@ def test_old_draws_are_not_pooled_with_new_ones(tmp_path):
     with Store.open(tmp_path) as store:
         task = {"log": str(tmp_path / "log"), "pause": 0.0}
         score = find_outcome(OUTCOME)
-        run_id = record_run(paying.agent, task, store=store, score=score, verify=False).run.run_id
+        run_id = record_run(paying.agent, task, store=store, score=score, run_id="paying", verify=False).run.run_id
         first = rollouts_of(paying.agent, store, run_id, score=score)
         buy(first, do.resample(0), 2)
         again = rollouts_of(paying.agent, store, run_id, score=score)

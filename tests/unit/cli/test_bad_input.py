@@ -16,6 +16,7 @@ from butfor.cli.main import main
 from butfor.outcomes import find_outcome
 from butfor.replay import record_run
 from butfor.store import Store
+from tests.patience import PATIENCE
 
 AGENT = "tests.agents.refunding:agent"
 RULE = 'tool_called("refund")'
@@ -306,7 +307,7 @@ def test_code_that_changed_is_named_with_the_first_differing_field(shop, tmp_pat
     done = subprocess.run(
         [sys.executable, "-c", "from butfor.cli.main import main; main()", "attribute", run],
         capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path}, cwd=tmp_path,
-    )  # fmt: skip
+        timeout=PATIENCE)  # fmt: skip
     assert (done.returncode, done.stdout) == (3, "")
     assert len(done.stderr.splitlines()) == 1
     assert f"the agent's code changed since the recording ({shop}.py); first difference, " in done.stderr
@@ -335,7 +336,6 @@ def test_an_interrupt_is_130_and_keeps_what_is_finished(shop, tmp_path, capsys):
     done = subprocess.run(
         [sys.executable, "-c", "from butfor.cli.main import main; main()", "attribute", run],
         capture_output=True, text=True, check=False, cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": path, "INTERRUPT": "1"},
-    )  # fmt: skip
+        env=os.environ | {"PYTHONPATH": path, "INTERRUPT": "1"}, timeout=PATIENCE)  # fmt: skip
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr

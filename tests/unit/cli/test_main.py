@@ -15,6 +15,7 @@ from butfor.benchmarks import BENCHMARKS, Check, Report, Settings
 from butfor.benchmarks.harness import OPTIONS
 from butfor.cli.main import EXIT_CODES, VERBS, main
 from butfor.errors import AgentError, ReplayDivergence
+from tests.patience import PATIENCE, started
 
 RUN = "from butfor.cli.main import main; main()"
 
@@ -108,7 +109,9 @@ def test_an_interrupt_is_130(capsys):
 
 def test_help_is_0_and_imports_no_verb():
     code = f"import sys, atexit; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); {RUN}"
-    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert done.returncode == 0
     for verb, line in VERBS.items():
         assert re.search(rf"{verb} +{re.escape(line[:20])}", done.stdout)
@@ -129,14 +132,13 @@ def test_the_version_is_0(capsys):
 
 
 def test_a_reader_that_goes_away_is_141_and_no_complaint():
-    with subprocess.Popen(
-        [sys.executable, "-c", RUN, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    command = [sys.executable, "-c", RUN, "--help"]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 141
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=PATIENCE) == 141
 
 
 def test_a_pipe_that_is_not_ours_is_no_end_of_output():

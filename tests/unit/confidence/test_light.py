@@ -3,12 +3,14 @@
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
+
 LIGHT = "bounded_sequence, betting_interval, MarginTest, bets_against, difference, holm, closed_e_values, Estimate"
 
 
 def test_sequences_and_tests_do_not_load_scipy():
     code = f"import sys; from butfor.confidence import {LIGHT}; sys.exit('scipy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=PATIENCE).returncode == 0
 
 
 def test_every_name_is_there():

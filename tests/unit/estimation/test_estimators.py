@@ -27,6 +27,7 @@ from butfor.estimation.standardise import standardise
 from butfor.graphs import Graph
 from butfor.identification import Hedge, Query, evaluate, find_instruments, identify
 from butfor.identification.expression import estimand
+from tests.patience import PATIENCE
 
 QUERY = Query.effect("t", "y")
 CONTRAST = Contrast()
@@ -285,7 +286,7 @@ def test_the_path_from_cells_loads_neither_scipy_nor_scikit_learn():
         "estimate(Query.effect('t', 'y'), Randomised(), Cells.of(c, ()))\n"
         "assert not {'scipy', 'sklearn', 'pandas', 'pydantic'} & set(sys.modules), sorted(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 def test_what_is_identified_in_general_only_is_not_read_off_a_stratum():

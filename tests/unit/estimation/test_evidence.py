@@ -26,6 +26,7 @@ from butfor.estimation.evidence import (
     write_rows,
 )
 from butfor.noise import numpy_generator
+from tests.patience import PATIENCE
 
 ROLES = Roles(treatment="T", outcome="Y", covariates=("load", "team"), unit="id", clusters="run", time="at")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -258,6 +259,6 @@ def test_a_connection_of_the_users_own_is_read():
 
 def test_reading_needs_no_engine():
     code = "import sys; import butfor.estimation.evidence; print(sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     for module in ("duckdb", "pyarrow", "pandas", "polars", "pydantic"):
         assert f"'{module}'" not in done.stdout

@@ -11,6 +11,7 @@ import pytest
 
 from butfor.errors import InputError
 from butfor.estimation.evidence import Roles, aggregate, aggregate_expression
+from tests.patience import PATIENCE
 from tests.unit.estimation.test_aggregate import ROLES, same, table
 
 
@@ -83,5 +84,7 @@ def test_without_ibis_the_error_says_what_to_install():
         "try:\n    aggregate_expression(None, Roles(treatment='t', outcome='y'), kind='mixed')\n"
         "except MissingExtra as error:\n    print(error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=PATIENCE
+    ).stdout
     assert "butfor[ibis]" in said

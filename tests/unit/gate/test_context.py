@@ -3,6 +3,9 @@
 import functools
 import http.server
 import json
+import os
+import select
+import shlex
 import sqlite3
 import sys
 import threading
@@ -22,6 +25,7 @@ from butfor.gate.context.sources import (
     http_source,
     sql_source,
 )
+from tests.patience import PATIENCE, joined
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HERE = Path(__file__).parent
@@ -138,12 +142,19 @@ def test_a_command_that_fails_is_no_value():
 
 
 def test_a_command_that_takes_too_long_is_ended_with_all_it_started(tmp_path):
-    file = tmp_path / "alive"
-    inner = f"import time; time.sleep(3); open({str(file)!r}, 'w').write('x')"
-    code = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {inner!r}]); time.sleep(30)"
-    assert "took more than 1 s" in why(python(code, timeout=1.0))
-    time.sleep(3.5)
-    assert not file.exists()
+    # Whatever is alive holds the pipe open: its end says that nothing is.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        script = f"exec 3>{shlex.quote(str(pipe))}; echo begun >&3; sleep 300 & wait"
+        assert "took more than 2 s" in why(command("sh", "-c", script, timeout=2.0))
+        seen = [os.read(reading, 100)]
+        assert seen == [b"begun\n"]
+        ready, _, _ = select.select([reading], [], [], PATIENCE)
+        assert (ready, os.read(reading, 100)) == ([reading], b""), "what the command started outlived it"
+    finally:
+        os.close(reading)
 
 
 @pytest.mark.parametrize("data", [b'{"a": 1, "a": 2}', b"[1", b'"x', b'{"value": NaN}'])
@@ -179,7 +190,7 @@ def server():
         thread.start()
         yield f"http://127.0.0.1:{made.server_port}"
         made.shutdown()
-        thread.join()
+        joined(thread)
 
 
 def test_a_url_is_filled_and_read(server):

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 
+from tests.patience import PATIENCE
+
 
 def loaded_by(statement):
     code = f"import sys; {statement}; print(' '.join(sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     return set(found.stdout.split())
 
 

@@ -18,6 +18,7 @@ from butfor.gate.selected_rows import fails_positivity, gate_rows, selected
 from butfor.graphs import Graph
 from butfor.identification import Proof, Query, identify
 from butfor.store import MemoryStore, Store
+from tests.patience import joined
 from tests.unit.gate.decisions import NOON, decided
 
 
@@ -77,8 +78,7 @@ def test_threads_that_disagree_leave_one_outcome(ledger):
     threads = [threading.Thread(target=say, args=(float(n),)) for n in range(5)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    joined(*threads)
     assert sorted(map(str, said)) == ["True", *["taken"] * 4]
 
 

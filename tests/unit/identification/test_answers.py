@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 from tests.property.latent_models import LatentModel, random_graph
 from tests.property.strategies import json_values
 
@@ -260,7 +261,8 @@ def test_the_checker_loads_fast_without_numpy_and_without_the_search():
         "print(took, yardstick); print(*loaded)"
     )
     runs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True) for _ in range(5)
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE)
+        for _ in range(5)
     ]
     took, yardstick = (min(float(run.stdout.split()[k]) for run in runs) for k in (0, 1))
     loaded = set(runs[0].stdout.split()[2:])

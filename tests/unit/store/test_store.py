@@ -13,6 +13,7 @@ from butfor.store import Store
 from butfor.store.blobs import Packer, unpack
 from butfor.store.refusals import match_id
 from tests.contract.stores import rollout, run
+from tests.patience import PATIENCE
 
 
 def count(path, table):
@@ -49,7 +50,12 @@ def test_naming_a_record_imports_no_database():
         "import sys, butfor.store; from butfor.store import RolloutRecord, Storage; "
         "print([name for name in ('sqlalchemy', 'alembic', 'pydantic', 'zstandard', 'numpy') if name in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
+        ).stdout
+        == "[]\n"
+    )
 
 
 def test_opening_a_store_that_is_up_to_date_imports_no_alembic(tmp_path):
@@ -61,6 +67,7 @@ def test_opening_a_store_that_is_up_to_date_imports_no_alembic(tmp_path):
         text=True,
         check=True,
         env=os.environ | {"BUTFOR_HOME": str(tmp_path)},
+        timeout=PATIENCE,
     )
     assert done.stdout == "False\n"
 
