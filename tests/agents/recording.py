@@ -14,9 +14,13 @@ REFUNDED = score_of(tool_called("refund"), name="refunded")
 def recorded(
     agent: Callable[..., Any], task: Any, *, store: Storage | None = None, score: Score = REFUNDED
 ) -> tuple[Storage, str]:
-    """Record an agent without verification; returns the store and the run's id."""
+    """Record an agent without verification; returns the store and the run's id.
+
+    The id seeds what the rollouts draw, so it is made from the agent's name and not from the time.
+    """
     kept = store or MemoryStore()
-    return kept, record_run(agent, task, store=kept, score=score, verify=False).run.run_id
+    name = f"{getattr(agent, '__name__', type(agent).__name__)}-{len(kept.list_runs())}"
+    return kept, record_run(agent, task, store=kept, score=score, run_id=name, verify=False).run.run_id
 
 
 def rollouts_of(

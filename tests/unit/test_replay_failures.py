@@ -14,6 +14,7 @@ from butfor.outcomes import failed, score_of
 from butfor.replay import Budget, faults
 from tests.agents import refunding
 from tests.agents.recording import recorded, rollouts_of, run
+from tests.patience import PATIENCE
 
 BEHAVIOUR: dict[str, Any] = {}
 SEEN: list[Any] = []
@@ -90,10 +91,10 @@ def test_a_malformed_answer_is_a_result_and_not_repeated():
 
 def test_an_asynchronous_rollout_that_takes_too_long_is_a_result_and_never_drawn_again():
     rollouts = rolled(slow_agent, time_limit=0.05)
-    BEHAVIOUR["sleep"] = 30
+    BEHAVIOUR["sleep"] = 2 * PATIENCE
     start = time.monotonic()
     statuses = [each.status for each in run(rollouts, do.resample(0), 3)]
-    assert (statuses, time.monotonic() - start < 5) == (["timeout"] * 3, True)
+    assert (statuses, time.monotonic() - start < PATIENCE) == (["timeout"] * 3, True)
     BEHAVIOUR["sleep"] = 0
     again = rollouts_of(slow_agent, rollouts.store, rollouts.run_id)
     assert [each.status for each in run(again, do.resample(0), 3)] == ["timeout"] * 3
