@@ -1,9 +1,11 @@
 """Concurrent agents on real threads and event loops: every crossing finds its place, whatever the scheduler does."""
 
+import asyncio
 import multiprocessing
 import queue
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,11 +15,11 @@ from butfor import do
 from butfor.errors import UnknownLane
 from butfor.outcomes import score_of
 from butfor.replay import load_journal, record_run, untouched_differences, wrap_agent
-from butfor.runs import Observation
+from butfor.runs import Observation, Replayability
 from butfor.store import MemoryStore
 from tests.agents import concurrent
 from tests.agents.recording import recorded, rollouts_of, run
-from tests.patience import joined
+from tests.patience import PATIENCE, joined
 
 ANY = score_of(lambda trajectory: 0.0, name="zero")
 
@@ -127,6 +129,93 @@ def test_a_boundary_on_somebody_elses_thread_is_refused():
     assert kept.ending.status == "diverged"
     assert "start threads and executors inside the agent" in str(kept.ending.error)
     assert concurrent.LIVE == []
+
+
+@pytest.fixture
+def outside() -> Iterator[Callable[[], Any]]:
+    """A thread that was there before: it reports for whoever asks, and hands the error back as if it were nothing."""
+    work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def serve() -> None:
+        while work.get(timeout=PATIENCE):
+            try:
+                answers.put(concurrent.report("from outside"))
+            except Exception as error:  # the kind of agent that this is about
+                answers.put(type(error).__name__)
+
+    def ask() -> Any:
+        work.put(True)
+        return answers.get(timeout=PATIENCE)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    concurrent.LIVE.clear()
+    yield ask
+    work.put(False)
+    joined(thread)
+
+
+def going_on(act: Callable[[], Any], *, awaited: bool) -> Any:
+    """Make an agent that acts between its two decisions, whatever comes of it."""
+
+    def sync(task: Any) -> str:
+        first = concurrent.worker("a")
+        act()
+        return first + concurrent.worker("b")
+
+    async def later(task: Any) -> str:
+        await asyncio.sleep(0)
+        return sync(task)
+
+    return later if awaited else sync
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["sync", "async"])
+def test_a_refusal_that_the_agent_catches_ends_the_rollout_all_the_same(outside, awaited):
+    acts: list[Callable[[], Any]] = [lambda: None]
+    agent = going_on(lambda: acts[0](), awaited=awaited)
+    store, run_id = recorded(agent, None)
+    steps = len(load_journal(store, run_id).crossings)
+    concurrent.LIVE.clear()
+    said: list[Any] = []
+    acts[0] = lambda: said.append(outside())
+    rollouts = rollouts_of(agent, store, run_id, score=ANY)
+    [rollout] = run(rollouts, do.resample(0), 1)
+    assert said == ["UnknownLane"]
+    assert (rollout.status, rollout.outcome, rollout.rollout_id) == ("diverged", None, None)
+    assert "start threads and executors inside the agent" in str(rollout.error)
+    assert len(concurrent.LIVE) < steps  # what came after the refusal was not asked any more
+    # The draw is still open, and is made where nothing is refused.
+    acts[0] = lambda: None
+    [again] = run(rollouts_of(agent, store, run_id, score=ANY), do.resample(0), 1)
+    assert again.status == "completed"
+
+
+def test_a_refusal_ends_every_rollout_that_may_have_asked(outside):
+    both = threading.Barrier(2)
+    acts: list[Callable[[], Any]] = [lambda: None]
+    agent = going_on(lambda: acts[0](), awaited=False)
+    store, run_id = recorded(agent, None)
+
+    def one_asks() -> None:
+        if both.wait(PATIENCE) == 0:
+            outside()
+        both.wait(PATIENCE)
+
+    acts[0] = one_asks
+    two = run(rollouts_of(agent, store, run_id, score=ANY, concurrency=2), do.resample(0), 2)
+    assert [each.status for each in two] == ["diverged", "diverged"]
+
+
+def test_a_recording_goes_on_and_says_what_was_refused(outside):
+    said: list[Any] = []
+    agent = going_on(lambda: said.append(outside()), awaited=False)
+    kept = record_run(agent, None, store=MemoryStore(), run_id="refused", verify=False)
+    assert (kept.ending.status, said) == ("completed", ["UnknownLane"])
+    assert kept.differences == ("boundaries reached from code that the recorder cannot place, and refused: 1",)
+    assert kept.run.grade.level is Replayability.APPROXIMATE
+    assert kept.differences[0] in kept.run.grade.missing
 
 
 def child() -> str:

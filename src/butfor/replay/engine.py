@@ -20,7 +20,7 @@ from butfor.errors import (
     UnsupportedCall,
 )
 from butfor.replay import codecs
-from butfor.replay.lanes import current, root_task
+from butfor.replay.lanes import current, driven, root_task
 from butfor.replay.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ async def drive(agent: Agent, task: Json, session: Session, *, time_limit: float
     try:
         function = agent.fresh()
         start = _on_task if is_async(function) else _on_thread
-        ending = _returned(await start(function, argument, session, time_limit))
+        with driven(session):
+            ending = _returned(await start(function, argument, session, time_limit))
     except _TimeLimitReached:
         session.latch(Abandoned("the rollout was given up after its time limit"))
         return Ending(status="timeout", error=f"not finished after {time_limit:g} s")
@@ -101,6 +102,7 @@ def _latched(session: Session) -> Ending | None:
         return None
     statuses: list[tuple[type[BaseException], Status]] = [
         (ReplayDivergence, "diverged"),
+        (UnknownLane, "diverged"),
         (UnsupportedCall, "unsupported"),
         (BudgetStop, "budget"),
         (TransportFault, "transport"),

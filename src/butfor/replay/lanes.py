@@ -15,13 +15,14 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any
 
 from butfor.errors import UnknownLane
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextvars import Context
     from types import TracebackType
 
@@ -131,7 +132,20 @@ _child_of_a_session = ENVIRONMENT in os.environ
 """Read once: later it is set by this process alone, while it has sessions of its own."""
 
 _open_sessions = 0
+_driven: set[Session] = set()
 _lock = threading.Lock()
+
+
+@contextmanager
+def driven(session: Session) -> Iterator[None]:
+    """While its agent runs, a session hears of every boundary that was reached from code that nobody can place."""
+    with _lock:
+        _driven.add(session)
+    try:
+        yield
+    finally:
+        with _lock:
+            _driven.discard(session)
 
 
 def at() -> Lane | None:
@@ -157,14 +171,23 @@ def here() -> Lane | None:
 
     Raises:
         UnknownLane: A session is open but this code runs outside its concurrency tree, so that passing the call
-            through could touch the world during a replay.
+            through could touch the world during a replay. Nobody knows whose agent's it is, so every agent that is
+            running is told: one that caught the error and went on would have done what no recording shows.
     """
     lane = current.get() if _started.lane is None else at()
     if lane is not None and lane.session.process == _process:
         return lane
     if lane is None and not _open_sessions and not _child_of_a_session:
         return None
-    raise UnknownLane(
+    with _lock:
+        perhaps = list(_driven)
+    for session in perhaps:
+        session.unplaced(_unknown())  # one each: whoever raises it again adds to its traceback
+    raise _unknown()
+
+
+def _unknown() -> UnknownLane:
+    return UnknownLane(
         "a boundary was reached from code that the recorder cannot place",
         fix="start threads and executors inside the agent, and keep boundaries out of child processes",
     )

@@ -57,6 +57,9 @@ class Recorded:
     verified: bool
 
 
+_REFUSED = "boundaries reached from code that the recorder cannot place, and refused: {}"
+
+
 def record_run(
     agent: str | Callable[..., Any],
     task: Json,
@@ -101,11 +104,11 @@ def record_run(
         outcome = None if score is None else outcome_of(journal, score)
     except OutcomeError as error:
         # What the agent did is done and may have cost much: it is kept, and can be scored once the outcome is mended.
-        store.save_run(_graded(found, journal, run_id, ending, None, verify=False)[0])
+        store.save_run(_graded(found, journal, run_id, ending, None, session.refusals, verify=False)[0])
         raise OutcomeError(
             error.what, where=f"the run is kept as {run_id}", fix=error.fix or "mend it, then attribute that run"
         ) from error
-    run, differences, verified = _graded(found, journal, run_id, ending, outcome, verify=verify)
+    run, differences, verified = _graded(found, journal, run_id, ending, outcome, session.refusals, verify=verify)
     store.save_run(run)
     return Recorded(run=run, ending=ending, differences=differences, verified=verified)
 
@@ -196,20 +199,21 @@ def _graded(
     run_id: str,
     ending: Ending,
     outcome: Outcome | None,
+    refusals: int,
     *,
     verify: bool,
 ) -> tuple[Run, tuple[str, ...], bool]:
-    differences: tuple[str, ...] = ()
+    differences: tuple[str, ...] = (_REFUSED.format(refusals),) if refusals else ()
+    verified = agent.name is not None and verify
+    missing = differences
     if agent.name is None:
-        grade = Grade(level=Replayability.APPROXIMATE, missing=("verification: the agent cannot be imported by name",))
-        verified = False
+        missing += ("verification: the agent cannot be imported by name",)
     elif not verify:
-        grade = Grade(level=Replayability.APPROXIMATE, missing=("verification: skipped",))
-        verified = False
+        missing += ("verification: skipped",)
     else:
-        differences = tuple(verify_in_fresh_process(agent, run_id, journal))
-        verified = True
-        grade = Grade() if not differences else Grade(level=Replayability.APPROXIMATE, missing=differences)
+        differences += tuple(verify_in_fresh_process(agent, run_id, journal))
+        missing = differences
+    grade = Grade(level=Replayability.APPROXIMATE, missing=missing) if missing else Grade()
     run = assemble(journal, journal.crossings, run_id=run_id, output=ending.output, outcome=outcome, grade=grade)
     return run, differences, verified
 

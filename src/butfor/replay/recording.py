@@ -26,11 +26,15 @@ class RecordingSession(Session):
             no finished crossing.
         entropy: Seeds `butfor.rng()`, `butfor.uuid4()` and ambient randomness of this recording.
         ambient: Whether module-level time and randomness are boundaries too.
+
+    Attributes:
+        refusals: Boundaries that were refused, while this was recorded, to code that nobody can place.
     """
 
     def __init__(self, write: Callable[[str], None], *, entropy: bytes | None = None, ambient: bool = False) -> None:
         super().__init__(ambient=ambient)
         self._write = write
+        self.refusals = 0
         self._entropy = entropy if entropy is not None else os.urandom(16)
 
     def begin(self, lane: Lane, kind: str, name: str, payload: Json, effect: str = "") -> Served | Live:
@@ -62,6 +66,11 @@ class RecordingSession(Session):
             self._write(crossing.line())
         finally:
             current.reset(token)
+
+    def unplaced(self, error: BaseException) -> None:
+        """Count it, and stop nothing: what a recorded agent does is real, and half of it may be worse than all."""
+        del error
+        self.refusals += 1
 
     def noise_seed(self, lane: Lane) -> tuple[bool, int]:
         """Derive it from the recording's entropy, so that nothing of it needs to be written down."""

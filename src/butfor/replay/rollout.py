@@ -74,6 +74,10 @@ class RolloutSession(FollowingSession):
             return self._begin_tool(lane, crossing, payload, text)
         return self._begin_ambient(lane, crossing, payload, text)
 
+    def unplaced(self, error: BaseException) -> None:
+        """End: the refused call may have been this agent's, whatever it makes of the refusal."""
+        self.latch(error)
+
     # The policy
 
     def _begin_model(

@@ -206,6 +206,10 @@ class Session(ABC):
             None, None, "", effect,
         )  # fmt: skip
 
+    @abstractmethod
+    def unplaced(self, error: BaseException) -> None:
+        """Hear that a boundary was refused to code that may be this agent's; called from that code's thread."""
+
     def settle(self) -> None:
         """Complete what still waits: the agent has ended."""
         while self.unsettled:
