@@ -13,6 +13,7 @@ from butfor.errors import InputError
 from butfor.identification.kernels import factors_of
 from butfor.identification.nodes import Covariance, Node, P, Product, Ratio, Sum, Writer
 from butfor.identification.proof import Adjustment, FrontDoor, GeneralId, Instrument
+from butfor.identification.written import written
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
@@ -51,19 +52,8 @@ class Estimand:
 
     def __str__(self) -> str:
         """Write the formula; a part used more than once is named and written once."""
-        uses = [0] * len(self.nodes)
-        for node in self.nodes:
-            for operand in node.operands:
-                uses[operand] += 1
-        parts: list[str] = []
-        named: list[str] = []
-        for i, node in enumerate(self.nodes):
-            text = node.write([parts[j] for j in node.operands])
-            if uses[i] > 1 and not isinstance(node, P):
-                named.append(f"q{len(named) + 1} = {text}")
-                text = f"q{len(named)}"
-            parts.append(text)
-        return "; ".join([f"{self._left()} = {parts[-1]}", *named])
+        whole, *named = written(self.nodes, (*self.treatments, *self.outcomes, *self.given))
+        return "; ".join([f"{self._left()} = {whole}", *named])
 
     def _left(self) -> str:
         if isinstance(self.nodes[-1], Ratio) and isinstance(self.nodes[0], Covariance):

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from butfor.canonical import Json
 
@@ -23,10 +23,10 @@ class P:
         """It has none."""
         return ()
 
-    def write(self, parts: Sequence[str]) -> str:
-        """Write it as text."""
+    def write(self, parts: Sequence[str], called: Mapping[str, str]) -> str:
+        """Write it as text, its operands as they are given and its variables as they are called."""
         del parts
-        return f"P({', '.join(self.of)}" + (f" | {', '.join(self.given)})" if self.given else ")")
+        return f"P({_listed(self.of, called)}" + (f" | {_listed(self.given, called)})" if self.given else ")")
 
     def to_json(self) -> dict[str, Json]:
         """Return it as plain JSON values."""
@@ -45,9 +45,9 @@ class Sum:
         """The part that is summed."""
         return (self.of,)
 
-    def write(self, parts: Sequence[str]) -> str:
-        """Write it as text."""
-        return f"Σ_{{{', '.join(self.over)}}} [{parts[0]}]"
+    def write(self, parts: Sequence[str], called: Mapping[str, str]) -> str:
+        """Write it as text, its operands as they are given and its variables as they are called."""
+        return f"Σ_{{{_listed(self.over, called)}}} [{parts[0]}]"
 
     def to_json(self) -> dict[str, Json]:
         """Return it as plain JSON values."""
@@ -65,8 +65,9 @@ class Product:
         """The parts that are multiplied."""
         return self.of
 
-    def write(self, parts: Sequence[str]) -> str:
-        """Write it as text."""
+    def write(self, parts: Sequence[str], called: Mapping[str, str]) -> str:
+        """Write it as text, its operands as they are given and its variables as they are called."""
+        del called
         return " ".join(parts)
 
     def to_json(self) -> dict[str, Json]:
@@ -86,8 +87,9 @@ class Ratio:
         """Numerator and denominator."""
         return (self.top, self.bottom)
 
-    def write(self, parts: Sequence[str]) -> str:
-        """Write it as text."""
+    def write(self, parts: Sequence[str], called: Mapping[str, str]) -> str:
+        """Write it as text, its operands as they are given and its variables as they are called."""
+        del called
         return f"({parts[0]} / {parts[1]})"
 
     def to_json(self) -> dict[str, Json]:
@@ -108,9 +110,9 @@ class Covariance:
         """It has none."""
         return ()
 
-    def write(self, parts: Sequence[str]) -> str:
-        """Write it as text."""
-        del parts
+    def write(self, parts: Sequence[str], called: Mapping[str, str]) -> str:
+        """Write it as text, its operands as they are given and its variables as they are called."""
+        del parts, called
         return f"Cov({self.one}, {self.other}" + (f" | {', '.join(self.given)})" if self.given else ")")
 
     def to_json(self) -> dict[str, Json]:
@@ -119,6 +121,20 @@ class Covariance:
 
 
 Node: TypeAlias = P | Sum | Product | Ratio | Covariance
+
+
+def mentioned(node: Node, below: Sequence[frozenset[str]]) -> frozenset[str]:
+    """Return the variables that a node's value depends on, given those of the nodes before it."""
+    if isinstance(node, P):
+        return frozenset((*node.of, *node.given))
+    if isinstance(node, Covariance):
+        return frozenset((node.one, node.other, *node.given))
+    found = frozenset[str]().union(*(below[i] for i in node.operands))
+    return found - frozenset(node.over) if isinstance(node, Sum) else found
+
+
+def _listed(names: Sequence[str], called: Mapping[str, str]) -> str:
+    return ", ".join([called.get(name, name) for name in names])
 
 
 class Writer:
@@ -134,15 +150,8 @@ class Writer:
         known = self._known.get(node)
         if known is not None:
             return known
-        found = frozenset[str]().union(*(self._mentions[i] for i in node.operands))
-        if isinstance(node, P):
-            found = frozenset((*node.of, *node.given))
-        elif isinstance(node, Sum):
-            found -= frozenset(node.over)
-        elif isinstance(node, Covariance):
-            found = frozenset((node.one, node.other, *node.given))
         self.nodes.append(node)
-        self._mentions.append(found)
+        self._mentions.append(mentioned(node, self._mentions))
         self._known[node] = len(self.nodes) - 1
         return len(self.nodes) - 1
 

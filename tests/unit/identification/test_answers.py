@@ -29,6 +29,8 @@ from butfor.identification import (
     in_words,
     remedies,
 )
+from butfor.identification.nodes import P, Product, Sum
+from butfor.identification.written import written
 
 BOW = Graph.of(directed=[("T", "Y")], bidirected=[("T", "Y")])
 FRONT_DOOR = Graph.of(directed=[("T", "M"), ("M", "Y")], bidirected=[("T", "Y")])
@@ -110,6 +112,28 @@ def test_words_name_the_latent_edge_and_the_sets():
 
 def test_the_formula_reads_like_the_textbook():
     assert str(estimand(BACK_DOOR, proof(BACK_DOOR))) == "P(Y | do(T)) = Σ_{Z} [P(Y | T, Z) P(Z)]"
+
+
+def test_what_a_sum_runs_over_is_not_what_is_set():
+    text = str(estimand(FRONT_DOOR, proof(FRONT_DOOR)))
+    assert text == "P(Y | do(T)) = Σ_{M} [P(M | T) Σ_{T'} [P(Y | T', M) P(T')]]"
+
+
+def test_a_prime_is_no_variable_of_the_graph():
+    graph = Graph.of(directed=[("T", "T'"), ("T'", "Y")], bidirected=[("T", "Y")])
+    text = str(estimand(graph, proof(graph)))
+    assert text == "P(Y | do(T)) = Σ_{T'} [P(T' | T) Σ_{T''} [P(Y | T'', T') P(T'')]]"
+
+
+def test_a_named_part_is_told_which_value_it_is_for():
+    whole, named = str(estimand(NAPKIN, proof(NAPKIN))).split("; ")
+    assert whole == "P(Y | do(T)) = (q1 / Σ_{Y'} [q1(Y=Y')])"
+    assert named == "q1 = Σ_{A} [P(A) P(T | A, B) P(Y | A, B, T)]"
+
+
+def test_a_sum_inside_a_sum_over_the_same_variable_has_another_letter():
+    parts = (P(of=("Z",)), Sum(over=("Z",), of=0), Product(of=(0, 1)), Sum(over=("Z",), of=2))
+    assert written(parts, ["Y"]) == ["Σ_{Z} [P(Z) Σ_{Z'} [P(Z')]]"]
     assert str(estimand(NOTHING, proof(NOTHING))) == "P(Y | do(T)) = P(Y)"
     napkin = estimand(NAPKIN, proof(NAPKIN))
     assert napkin.free == ("B",)
