@@ -25,10 +25,12 @@ from butfor.identification.query import Query
 
 if TYPE_CHECKING:
     from butfor.identification.adjustment import (
+        PreciseSet,
         cheapest_adjustment,
         is_adjustment_set,
         minimal_adjustment,
         optimal_adjustment,
+        precise_adjustment,
     )
     from butfor.identification.answer import identify
     from butfor.identification.evaluation import evaluate
@@ -47,7 +49,15 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **dict.fromkeys(
-        ["cheapest_adjustment", "is_adjustment_set", "minimal_adjustment", "optimal_adjustment"], "adjustment"
+        [
+            "PreciseSet",
+            "cheapest_adjustment",
+            "is_adjustment_set",
+            "minimal_adjustment",
+            "optimal_adjustment",
+            "precise_adjustment",
+        ],
+        "adjustment",
     ),
     **dict.fromkeys(["Estimand", "estimand"], "expression"),
     "evaluate": "evaluation",
@@ -80,6 +90,8 @@ __all__ = [
     "minimal_adjustment",
     "cheapest_adjustment",
     "optimal_adjustment",
+    "precise_adjustment",
+    "PreciseSet",
     "is_adjustment_set",
     "minimal_front_door",
     "find_instruments",

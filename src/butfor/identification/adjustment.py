@@ -7,6 +7,7 @@ Reference:
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from butfor.graphs.parts import bits
@@ -101,12 +102,58 @@ def cheapest_adjustment(
     return None if z is None else _proof(problem, acting, z)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PreciseSet:
+    """An adjustment set chosen for its small variance, and what may be said of it.
+
+    Attributes:
+        proof: The proof by this set.
+        is_optimal: Whether no valid set has a smaller asymptotic variance. Where this is False the set is minimal:
+            nothing can be left out of it, but a larger set may estimate more precisely.
+    """
+
+    proof: Proof
+    is_optimal: bool
+
+    @property
+    def in_words(self) -> str:
+        """Say what is claimed."""
+        if self.is_optimal:
+            return "no valid set has a smaller asymptotic variance"
+        return "nothing can be left out of it; it is not claimed that no larger set is more precise"
+
+
+def precise_adjustment(graph: Graph, query: Query) -> PreciseSet | None:
+    """Prove the query by the optimal set where theory names one, else by a minimal set, and say which it is.
+
+    Guarantee: asymptotic, as `optimal_adjustment`, where `is_optimal`; else that the set is valid and minimal, and no
+    more. With latent variables the order of the variances can depend on the distribution, so that no set is best for
+    all that the graph allows; the minimal set returned is the one nearest to the outcome.
+
+    Returns:
+        The set, or None where no adjustment set is valid.
+
+    Raises:
+        butfor.errors.InputError: An unknown or unmeasured variable.
+
+    Reference:
+        Henckel, Perković and Maathuis, JRSS-B 2022, on latent variables without a best set; Smucler, Sapienza and
+        Rotnitzky, Biometrika 2022, on the best of the minimal sets; Runge, NeurIPS 2021, on when a best set exists,
+        which is more often than is recognised here.
+    """
+    best = optimal_adjustment(graph, query)
+    if best is not None:
+        return PreciseSet(proof=best, is_optimal=True)
+    minimal = minimal_adjustment(graph, query)
+    return None if minimal is None else PreciseSet(proof=minimal, is_optimal=False)
+
+
 def optimal_adjustment(graph: Graph, query: Query) -> Proof | None:
     """Prove the query by the set with the smallest asymptotic variance, where theory names one.
 
     Guarantee: asymptotic, for linear and for nonparametric regular estimators, among all valid sets. It is the set of
     parents of the causal nodes. Where a latent edge ends in a causal node, that set would need the latent variable and
-    no uniformly best measured set need exist: the answer is then None, and a minimal set is the honest choice.
+    no uniformly best measured set need exist: the answer is then None; `precise_adjustment` gives a minimal set.
 
     Returns:
         The proof, or None where no optimal set is known or none is valid.
@@ -116,7 +163,7 @@ def optimal_adjustment(graph: Graph, query: Query) -> Proof | None:
 
     Reference:
         Henckel, Perković and Maathuis, JRSS-B 2022; Rotnitzky and Smucler, JMLR 2020; Smucler, Sapienza and
-        Rotnitzky, Biometrika 2021 for measured subsets.
+        Rotnitzky, Biometrika 2022 for measured subsets.
     """
     problem = pose(graph, query)
     acting = acting_treatments(problem)

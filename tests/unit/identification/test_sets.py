@@ -23,6 +23,7 @@ from butfor.identification import (
     minimal_adjustment,
     minimal_front_door,
     optimal_adjustment,
+    precise_adjustment,
 )
 from butfor.identification.proof import FrontDoor, Instrument
 
@@ -185,6 +186,36 @@ def test_the_optimal_set_has_the_smallest_variance_of_all_valid_sets():
                     assert best <= variance_of_adjusting(graph, query, z, cov) * (1 + 1e-9)
             found += 1
     assert found > 100
+
+
+def test_where_no_optimal_set_is_known_a_valid_minimal_one_is_given_and_not_called_optimal():
+    found = {True: 0, False: 0}
+    for graph in sample_graphs(SEED + 9):
+        for query in single_queries(graph):
+            best = optimal_adjustment(graph, query)
+            chosen = precise_adjustment(graph, query)
+            valid = [set(z) for z in subsets(rest_of(graph, query)) if is_adjustment_set(graph, query, z)]
+            if chosen is None:
+                assert not valid
+                continue
+            assert check(graph, query, chosen.proof).ok
+            assert chosen.is_optimal == (best is not None)
+            assert ("not claimed" in chosen.in_words) != chosen.is_optimal
+            if isinstance(chosen.proof.argument, Adjustment) and not chosen.is_optimal:
+                z = set(chosen.proof.argument.adjust_for)
+                assert z in valid
+                assert not any(other < z for other in valid)
+                found[bool(z)] += 1
+    assert min(found.values()) > 5
+
+
+def test_the_latent_edge_at_a_causal_node_that_leaves_no_best_set():
+    graph = Graph.of(directed=[("Z", "T"), ("Z", "Y"), ("T", "Y"), ("W", "Z")], bidirected=[("W", "Y")])
+    chosen = precise_adjustment(graph, Query.effect("T", "Y"))
+    assert chosen is not None
+    assert optimal_adjustment(graph, Query.effect("T", "Y")) is None
+    assert argument_of(chosen.proof).adjust_for == ("Z",)
+    assert not chosen.is_optimal
 
 
 def test_without_latents_an_optimal_set_exists_wherever_there_is_an_effect():
