@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from butfor.errors import InputError
-from butfor.graphs.admg import Graph
-from butfor.graphs.draft import Draft
+from butfor.graphs.formats.body import read_body
 from butfor.graphs.formats.tokens import Token, Tokens, attributes, quoted
 
 if TYPE_CHECKING:
+    from butfor.graphs.admg import Graph
+    from butfor.graphs.draft import Draft
     from butfor.graphs.parts import Role
 
 _ROLES: dict[str, Role] = {
@@ -38,16 +39,7 @@ def read_dagitty(text: str, *, source: str = "graph") -> Graph:
             where=tokens.where(opening),
             fix="write dag { … } with -> and <-> edges",
         )
-    if tokens.next.kind in {"word", "text"}:
-        tokens.take()
-    tokens.expect("{")
-    draft = Draft(declare_all=False)
-    while not tokens.take_mark("}"):
-        if not tokens.take_mark(";"):
-            _statement(tokens, draft)
-    if tokens.next.kind != "end":
-        raise tokens.wrong("the end of the text")
-    return Graph.built(draft)
+    return read_body(tokens, _statement)
 
 
 def _statement(tokens: Tokens, draft: Draft) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from butfor.errors import InputError
-from butfor.graphs.admg import Graph
-from butfor.graphs.draft import Draft
+from butfor.graphs.formats.body import read_body
 from butfor.graphs.formats.tokens import Token, Tokens, attributes, quoted
+
+if TYPE_CHECKING:
+    from butfor.graphs.admg import Graph
+    from butfor.graphs.draft import Draft
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS = ("graph", "digraph", "subgraph", "node", "edge", "strict")
@@ -27,16 +31,7 @@ def read_dot(text: str, *, source: str = "graph") -> Graph:
         opening = tokens.name()
     if opening.text.lower() != "digraph":
         raise InputError("the DOT graph is not directed", where=tokens.where(opening), fix="write digraph { … }")
-    if tokens.next.kind in {"word", "text"}:
-        tokens.take()
-    tokens.expect("{")
-    draft = Draft(declare_all=False)
-    while not tokens.take_mark("}"):
-        if not tokens.take_mark(";"):
-            _statement(tokens, draft)
-    if tokens.next.kind != "end":
-        raise tokens.wrong("the end of the text")
-    return Graph.built(draft)
+    return read_body(tokens, _statement)
 
 
 def _statement(tokens: Tokens, draft: Draft) -> None:
