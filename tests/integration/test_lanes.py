@@ -218,6 +218,21 @@ def test_a_recording_goes_on_and_says_what_was_refused(outside):
     assert kept.differences[0] in kept.run.grade.missing
 
 
+LOCAL = threading.local()
+
+
+def remembering(task: Any) -> str:
+    """Keep something where a library keeps a client or a loop: on the thread."""
+    LOCAL.count = getattr(LOCAL, "count", 0) + 1
+    return concurrent.worker(str(LOCAL.count), turns=1)
+
+
+def test_what_a_rollout_leaves_on_its_thread_reaches_no_other():
+    store, run_id = recorded(remembering, None)
+    rollouts = run(rollouts_of(remembering, store, run_id, score=ANY, concurrency=1), do.resample(0), 3)
+    assert [str(each.output)[:1] for each in rollouts] == ["1"] * 3
+
+
 def child() -> str:
     try:
         concurrent.report("from a child")
