@@ -58,6 +58,11 @@ def test_the_adjustment_sets_follow_the_users_wishes(tmp_path, capsys):
     costs = ("--cost", "A=1", "--cost", "B=3")
     sets = json.loads(run(capsys, "identify", tmp_path / "g.yaml", "--json", *costs)[1])["adjustment_sets"]
     assert sets == {"minimal": ["B"], "cheapest": ["A"], "most precise": ["B", "C"]}
+    (tmp_path / "h.yaml").write_text(
+        "nodes: {T: treatment, Y: outcome, Z: state, W: state}\nedges: [Z -> T, Z -> Y, T -> Y, W -> Z, W <-> Y]"
+    )
+    unclear = json.loads(run(capsys, "identify", tmp_path / "h.yaml", "--json")[1])["adjustment_sets"]
+    assert set(unclear) == {"minimal", "cheapest", "precise, not claimed the most"}
     wishes = ("--require", "C", "--forbid", "B")
     sets = json.loads(run(capsys, "identify", tmp_path / "g.yaml", "--json", *costs, *wishes)[1])["adjustment_sets"]
     assert (sets["minimal"], sets["cheapest"]) == (["A", "C"], ["A", "C"])

@@ -23,7 +23,7 @@ from butfor.identification import (
     implied_independences,
     in_words,
     minimal_adjustment,
-    optimal_adjustment,
+    precise_adjustment,
     remedies,
 )
 
@@ -147,13 +147,18 @@ def _answer(graph: Graph, answer: Proof | Hedge, costs: dict[str, float]) -> dic
 def _sets(
     graph: Graph, query: Query, costs: dict[str, float], required: tuple[str, ...], forbidden: tuple[str, ...]
 ) -> dict[str, list[str]]:
-    """Return the adjustment sets that exist: minimal and cheapest with the user's wishes, and the most precise."""
+    """Return the adjustment sets that exist: minimal and cheapest with the user's wishes, and the most precise.
+
+    Where no set is known to be the most precise, a minimal one stands in its place and is called so.
+    """
+    precise = precise_adjustment(graph, query)
     prices = {name: cost for name, cost in costs.items() if name in graph}
     found = {
         "minimal": minimal_adjustment(graph, query, required=required, forbidden=forbidden),
         "cheapest": cheapest_adjustment(graph, query, costs=prices, required=required, forbidden=forbidden),
-        "most precise": optimal_adjustment(graph, query),
     }
+    if precise is not None:
+        found["most precise" if precise.is_optimal else "precise, not claimed the most"] = precise.proof
     arguments = {name: proof.argument for name, proof in found.items() if proof is not None}
     return {name: list(each.adjust_for) for name, each in arguments.items() if isinstance(each, Adjustment)}
 

@@ -59,7 +59,7 @@ def command(agent: str, input_name: str, outcome: str | None, verify: bool, ambi
     if run.outcome:
         click.echo(f"outcome {run.outcome.value:g} ({run.outcome.rule}; 1 = bad)", err=True)
     for difference in recorded.differences:
-        click.echo(f"the replay differs: {difference}", err=True)
+        click.echo(f"graded approximate: {difference}", err=True)
     click.echo(f"next: butfor attribute {run.run_id}{_missing(recorded)}", err=True)
     return 0
 
