@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from butfor.errors import InputError
-from butfor.gate.commitments import NotCommitted, committed
+from butfor.gate.commitments import NotCommitted, committed, files_of
 from butfor.gate.evidence import load, stamp_of
 from butfor.gate.kept import keep
 from butfor.gate.trust import TrustFile
@@ -33,6 +33,14 @@ class _Places(NamedTuple):
     stem: str
     folder: str
     stem_folder: str
+
+
+class _Kept(NamedTuple):
+    """The version in use, and the files that it and newer ones were read from, with what they looked like before."""
+
+    version: Commitment
+    files: tuple[str, ...]
+    stamps: tuple[Hashable, ...]
 
 
 class Material:
@@ -68,16 +76,10 @@ class Material:
         Raises:
             NotFound: There is no trust file, or no graph file where the entry names one.
         """
-        trust, place = self.trust(), self._places(ready)
+        place = self._places(ready)
         drawn = None if os.path.isdir(place.drawing) else _stamp(place.drawing)  # noqa: PTH112
         name = ready.entry.graph if drawn is None else place.stem
-        stamps = (_stamp(self._trust), _stamp(place.folder if drawn is None else place.stem_folder))
-        found = self._warm.remember(
-            ("commitment", name, stamps), lambda: committed(self._graphs, name, at=at, trust=trust)
-        )
-        if isinstance(found, NotCommitted):
-            # Why it may not be used can change with time alone.
-            found = committed(self._graphs, name, at=at, trust=trust)
+        found = self._version(name, place.folder if drawn is None else place.stem_folder, at)
         if isinstance(found, NotCommitted):
             return found
         if found.is_expired(at):
@@ -88,6 +90,25 @@ class Material:
             if drawing.digest != found.graph.digest:
                 words = f"{ready.entry.graph} is not the committed version {found.version} of {name!r}: commit it"
                 return NotCommitted(reason="uncommitted", sentence=words)
+        return found
+
+    def _version(self, name: str, folder: str, at: datetime) -> Commitment | NotCommitted:
+        """Return the version that may be used, read again where trust, folder or one of its own files changed.
+
+        A folder's time tells that a file came or went, and not that one was edited in place. So the files of the
+        version in use and of newer ones are looked at themselves: 1.2 µs each, however long the history is.
+        """
+        trust = self.trust()
+        key = ("commitment", name, _stamp(self._trust), _stamp(folder))
+        kept: _Kept | None = self._warm.peek(key)
+        if kept is not None and kept.stamps == tuple(map(_stamp, kept.files)):
+            return kept.version
+        before = {file: _stamp(file) for file in files_of(self._graphs, name)}
+        found = committed(self._graphs, name, at=at, trust=trust)
+        # Why none may be used can change with time alone, so that is not kept.
+        if not isinstance(found, NotCommitted):
+            files = tuple(files_of(self._graphs, name, since=found.version))
+            self._warm.keep(key, _Kept(found, files, tuple(map(before.get, files))))
         return found
 
     def _places(self, ready: Ready) -> _Places:
@@ -130,7 +151,7 @@ class Material:
 
 
 def _stamp(path: str) -> Hashable:
-    """Return when a file or folder was last changed; a folder changes when a version or an approval is added.
+    """Return when a file or folder was last changed; a folder changes when something is added to it or taken away.
 
     None where there is nothing.
     """
