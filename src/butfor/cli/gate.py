@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SUBVERBS: dict[str, tuple[str, str]] = {
     "init": ("butfor.cli.gate_init", "write a commented policy to start from"),
     "lint": ("butfor.cli.gate_lint", "explain every mistake of a policy with line and column"),
+    "sign": ("butfor.cli.gate_sign", "sign a policy, as an approver"),
     "decide": ("butfor.cli.gate_decide", "decide about one tool call"),
     "resolve": ("butfor.cli.gate_resolve", "decide again on the rows of a trial"),
     "export": ("butfor.cli.gate_export", "write one file for an auditor who does not have the store"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from butfor.gate.ledger import Ledger
     from butfor.gate.material import Material
     from butfor.gate.policy.entry import Ready
+    from butfor.gate.policy.signatures import PolicySignature
     from butfor.gate.verdict import Reason
     from butfor.gate.warm import Warm
 
@@ -85,6 +86,8 @@ class Case:
     grant: Grant | None = None
     level: Level | None = None
     first_of: str | None = None
+    signatures: tuple[PolicySignature, ...] = ()
+    policy_holds: bool = False
     decision: Decision = dataclasses.field(default_factory=lambda: refused("error"))
 
     @property

@@ -11,18 +11,20 @@ from butfor.errors import InputError
 from butfor.gate.commitments import NotCommitted, committed, files_of
 from butfor.gate.evidence import load, stamp_of
 from butfor.gate.kept import keep
+from butfor.gate.policy.signatures import NOBODY, NotSigned, counting
 from butfor.gate.trust import TrustFile
 from butfor.graphs import read_file
 from butfor.store.location import home
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
     from datetime import datetime
 
     from butfor.gate.commitment import Commitment
     from butfor.gate.evidence import Loaded
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.model import Policy
+    from butfor.gate.policy.signatures import PolicySignature, Signatures
     from butfor.gate.warm import Warm
 
 
@@ -51,12 +53,29 @@ class Material:
         directory: The policy's, from which file names count.
         warm: Where what was read is kept.
         home: The run store.
+        operators_trust: A trust file from outside of the policy: it stands for the policy's own, and wants the policy
+            signed.
+        signatures: What was found beside the policy.
+
+    Attributes:
+        wants_signed_policy: Whether nothing may be decided under an unsigned policy.
     """
 
-    def __init__(self, policy: Policy, directory: Path, warm: Warm, home: Path | None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        directory: Path,
+        warm: Warm,
+        home: Path | None,
+        *,
+        operators_trust: Path | None = None,
+        signatures: Signatures = NOBODY,
+    ) -> None:
         self._directory = directory
         self._graphs = directory / policy.graphs
-        self._trust = str(directory / policy.trust)
+        self._trust = str(directory / policy.trust if operators_trust is None else operators_trust)
+        self._signatures = signatures
+        self.wants_signed_policy = operators_trust is not None
         self._known: dict[str, _Places] = {}
         self._warm = warm
         self._home = home
@@ -69,6 +88,30 @@ class Material:
             InputError: It cannot be read.
         """
         return self._warm.remember(("trust", _stamp(self._trust)), lambda: TrustFile.read(self._trust))
+
+    def policy_signatures(self, at: datetime) -> tuple[PolicySignature, ...] | NotSigned:
+        """Return the signatures under the policy that stand at a time; without an operator's trust file, all there are.
+
+        Signatures are checked when the trust file is first read or has changed, and not at each decision.
+
+        Raises:
+            NotFound: The operator's trust file is not there any more.
+            InputError: It cannot be read.
+        """
+        if not self.wants_signed_policy:
+            return self._signatures.found
+        trust = self.trust()
+        found = self._warm.remember(("policy", _stamp(self._trust)), lambda: counting(self._signatures, trust)).by(at)
+        return found if isinstance(found, NotSigned) else found.signatures
+
+    def refuses_policy(self, now: Callable[[], datetime]) -> bool:
+        """Say whether the operator wants a signature that is not there.
+
+        Raises:
+            NotFound: The operator's trust file is not there.
+            InputError: It cannot be read.
+        """
+        return self.wants_signed_policy and isinstance(self.policy_signatures(now()), NotSigned)
 
     def commitment(self, ready: Ready, at: datetime) -> Commitment | NotCommitted:
         """Return the version of an entry's graph that may be used now.

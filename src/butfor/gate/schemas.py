@@ -141,7 +141,13 @@ _BODY: Mapping[str, Json] = {
             "preset": {"enum": ["default", "paper"]},
             "name": _maybe_text,
             "entry": {"type": ["object", "null"], "description": "as the policy's own schema has it"},
-        }
+            "signatures": {
+                "type": "array",
+                "items": _object({"at": _time, "reason": _text, "signature": _signature}),
+                "description": "of approvers under the policy's digest",
+            },
+        },
+        optional=("signatures",),
     ),
     "graph": _or_null(
         _object(
@@ -236,7 +242,10 @@ _BODY: Mapping[str, Json] = {
 CERTIFICATE: Mapping[str, Json] = _object(_BODY, words="what a gate says of one tool call")
 """The schema of a certificate's body."""
 
-_FIELDS = _object(dict.fromkeys(_BODY, _digest), words="digest of each field of the body: what the signature covers")
+_FIELDS = _object(
+    dict.fromkeys(_BODY, _digest),
+    words="digest of each field of the body: what the signature covers",
+)
 
 SCHEMAS: Mapping[str, Mapping[str, Json]] = {
     "certificate": {

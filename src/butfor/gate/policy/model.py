@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from butfor.gate.policy.durations import seconds
 
@@ -195,6 +202,9 @@ class BudgetPart(_Part):
         return self
 
 
+Mode: TypeAlias = Literal["observe", "enforce"]
+
+
 class Entry(_Part):
     """What one tool call must show before it runs."""
 
@@ -236,11 +246,13 @@ class Policy(_Part):
     preset: Literal["default", "paper"] = Field(
         default="default", description="our settings, or the published ones of CIVeX"
     )
-    mode: Literal["observe", "enforce"] = Field(
+    mode: Mode = Field(
         default="enforce", description="observe decides and records, and lets every call pass, marked so"
     )
     graphs: str = Field(default="graphs", description="the folder of committed graphs")
-    trust: str = Field(default="trust.json", description="the trust file: whose approval of a graph counts")
+    trust: str = Field(
+        default="trust.json", description="the trust file: whose approval counts; an operator's own takes its place"
+    )
     tools: dict[str, Entry] = Field(min_length=1, description="one entry a tool")
 
 

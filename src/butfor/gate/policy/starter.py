@@ -21,7 +21,7 @@ schema: butfor.policy/1
 preset: default        # or paper: the published settings of CIVeX
 mode: observe          # decides and records, and lets every call pass; write enforce when you trust it
 graphs: graphs         # committed graphs: `butfor graph commit`, then `butfor graph approve`
-trust: trust.json      # whose approval of a graph counts: `butfor gate keys new --role approver --trust trust.json`
+trust: trust.json      # whose approval counts: `butfor gate keys new --role approver --trust trust.json`
 tools:
 """
 

@@ -35,7 +35,7 @@ WORDS: dict[Name, str] = {
     "schema": "the body is as the published schema says",
     "signature": "a trusted gate key signed it",
     "fields": "no field differs from what was signed",
-    "policy": "the policy entry has the digest that is named",
+    "policy": "the policy has the digest that is named, and what signatures it has count",
     "call": "the tool call has the digest that is named, and asks what the policy makes of it",
     "graph": "the graph has the digest that is named",
     "commitment": "a trusted approver signed this version of the graph, and it had not expired",
