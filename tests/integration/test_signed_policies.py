@@ -1,4 +1,4 @@
-"""Signed policies by the command line, from nothing to a verified EXECUTE."""
+"""Signed policies and demanded approvals by the command line, from nothing to a verified EXECUTE."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -108,3 +108,24 @@ def test_what_cannot_be_signed_is_one_sentence_and_2(butfor):
     assert butfor("gate", "sign")[0] == 0
     code, _, err = butfor("gate", "sign")
     assert (code, "it is there already" in err) == (2, True)
+
+
+def test_an_approval_is_demanded_given_used_and_verified(butfor, tmp_path):
+    (tmp_path / "gate.yaml").write_text(f"{POLICY}    approval: required\n")
+    assert butfor("gate", "lint")[0] == 0
+    code, ruling = decide(butfor, "--out", "made.cert")
+    assert (code, ruling["reason"], ruling["lower"] > 0.05) == (12, "approval_missing", True)
+    code, found = check(butfor, name="approval")
+    assert (code, found["status"]) == (0, "ok")
+    code, out, _ = butfor("gate", "approve", "call.json", "--reason", "asked the team")
+    assert code == 0, out
+    code, said = decide(butfor, "--out", "made.cert")
+    assert (code, said["verdict"], said["lower"]) == (0, "EXECUTE", ruling["lower"])
+    assert said["approval"] is not None
+    code, found = check(butfor, "--call", "call.json", "--policy", "gate.yaml", name="approval")
+    assert (code, found["status"]) == (0, "ok")
+    assert "asked the team" in found["sentence"]
+    code, ruling = decide(butfor)
+    assert (code, ruling["missing"]) == (12, ["its 1 use are used up"])
+    code, out, _ = butfor("gate", "verify-log")
+    assert code == 0, out

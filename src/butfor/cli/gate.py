@@ -24,7 +24,7 @@ SUBVERBS: dict[str, tuple[str, str]] = {
     "calibration": ("butfor.cli.gate_calibration", "hold promises against outcomes"),
     "rows": ("butfor.cli.gate_rows", "make evidence of decisions whose outcome is known"),
     "budget": ("butfor.cli.gate_budget", "show what is left of the error budget, or begin a new epoch"),
-    "approve": ("butfor.cli.gate_approve", "allow one exact call, where a policy asks for consent"),
+    "approve": ("butfor.cli.gate_approve", "allow one exact call, where a policy demands approval"),
     "bypass": ("butfor.cli.gate_bypass", "let one exact call run whatever the gate says"),
 }
 """Subverb to the module that holds its `command`, and its one-line help, in the order of `butfor gate --help`."""

@@ -95,6 +95,8 @@ def _print(ruling: Ruling, out: Path | None, request: Path | None) -> None:
         click.echo(f"a trial needs {size.per_arm} units an arm{cap}: {size.words}")
         for remedy in ruling.request.remedies:
             click.echo(f"or: {remedy}")
+    if ruling.approval is not None:
+        click.echo(f"used the approval {ruling.approval}")
     place = "not recorded" if ruling.position is None else f"entry {ruling.position} of the ledger"
     click.echo(f"decision {ruling.id}, {place}")
     for path in (out, request if ruling.request is not None else None):

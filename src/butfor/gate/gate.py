@@ -209,6 +209,7 @@ class Gate:
             case.at = self.now()
             prepare()
             self._decide(case)
+            case.withhold()
         except Stop as stop:
             case.decision = refused(stop.reason, *stop.missing)
         except ButforError as error:
@@ -302,9 +303,7 @@ class Gate:
 
     def _written(self, case: Case) -> Ruling:
         mode = self._mode(case)
-        certificate = self._sealer.sealed(case, mode)
-        position = self._append(case, mode, certificate)
-        case.settle(self.warm)
+        certificate, position = self._certified_and_recorded(case, mode)
         decision = case.decision
         permit = self._bypass(case) if decision.verdict != "EXECUTE" and mode == "enforce" else None
         return Ruling(
@@ -315,8 +314,24 @@ class Gate:
             certificate=certificate,
             position=position,
             bypass=permit,
+            approval=None if case.consent is None else case.consent.permit.terms.digest,
             request=case.request(),
         )
+
+    def _certified_and_recorded(self, case: Case, mode: Mode) -> tuple[bytes, int]:
+        if case.proven is None or case.call is None or self.ledger.about("approval", case.call) is None:
+            certificate = self._sealer.sealed(case, mode)
+            position = self._append(case, mode, certificate)
+        else:
+            trust = self.material.trust()
+            # One transaction: an approval is used and the decision that used it is written, or neither is.
+            with self.ledger.appending() as pending:
+                case.ask_consent(pending, trust)
+                certificate = self._sealer.sealed(case, mode)
+                answered = case.first_of is not None and pending.last_of("decision", case.first_of) is not None
+                position = self._add(pending.add, case, mode, certificate, first=not answered)
+        case.settle(self.warm)
+        return certificate, position
 
     def _append(self, case: Case, mode: Mode, certificate: bytes) -> int:
         try:

@@ -68,6 +68,7 @@ class Sealer:
             commitment=case.commitment.to_json() if whole and case.commitment is not None else None,
             evidence=case.evidence_document() if whole else None,
             budget=case.budget_document() if whole else None,
+            approval=case.approval_document(),
         )
 
     def _policy_document(self, case: Case) -> dict[str, Json]:

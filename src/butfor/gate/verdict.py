@@ -30,6 +30,7 @@ Reason: TypeAlias = Literal[
     "not_committed",
     "context_unavailable",
     "policy_not_signed",
+    "approval_missing",
 ]
 
 EXIT_CODES: Mapping[Verdict, int] = types.MappingProxyType(
@@ -85,6 +86,7 @@ REASONS: Mapping[Reason, ReasonRow] = types.MappingProxyType(
         "not_committed": _row("ABSTAIN", "the graph has no approved and unexpired commitment, or it is another graph"),
         "context_unavailable": _row("ABSTAIN", "a context variable could not be read, was too old or came too late"),
         "policy_not_signed": _row("ABSTAIN", "the operator's trust file has no approver who signed this very policy"),
+        "approval_missing": _row("ABSTAIN", "it is proven, and the policy demands an approval of this exact call too"),
     }
 )
 """Every reason; anything that is not ``bound_met`` fails closed."""

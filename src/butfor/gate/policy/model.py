@@ -9,7 +9,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     WithJsonSchema,
+    model_serializer,
     model_validator,
 )
 
@@ -228,6 +230,17 @@ class Entry(_Part):
     robustness: RobustnessPart = RobustnessPart()
     max_evidence_age: Seconds | None = Field(default=None, description="older evidence is stale")
     budget: BudgetPart = BudgetPart()
+    approval: Literal["none", "required"] = Field(
+        default="none", description="required: EXECUTE also takes an approver's yes to the exact call"
+    )
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Left out where it asks for nothing: an older policy keeps its digest, and its certificates theirs.
+        document: dict[str, Any] = write(self)
+        if self.approval == "none":
+            del document["approval"]
+        return document
 
     @model_validator(mode="after")
     def _fits(self) -> Entry:

@@ -54,6 +54,7 @@ _ENTRY = """\
     # experiment: {{arms: [0, 1], most_units: 1000, effect: 0.1}}   # leave out to forbid trials
     # max_evidence_age: 90d    # older evidence is stale (needs a time column)
     # robustness: {{falsification: true, odds_factor: 1.2}}          # what the verdict must survive
+    # approval: required       # EXECUTE also takes `butfor gate approve CALL`, once a call
 """
 
 _FILE = """\

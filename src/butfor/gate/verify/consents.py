@@ -1,10 +1,12 @@
-"""Checks of what people consented to: the policy."""
+"""Checks of what people consented to: the policy, and the call where the policy demands it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from butfor.gate.approvals import Permit
 from butfor.gate.policy.signatures import NotSigned, PolicySignature, Signatures, counting, names_of
+from butfor.gate.trust import Distrust, stamp
 from butfor.gate.verify.checks import Check, failed, ok, unknown
 from butfor.gate.verify.inputs import entry_of
 
@@ -57,3 +59,37 @@ def _signed(case: Case) -> Check:
         return failed("policy", f"no signature under it counts: {standing.sentence}", field)
     others = "".join(f"; not counted: {each}" for each in found.faults)
     return ok("policy", f"signed by {names_of(standing.approvers)}, role approver{others}")
+
+
+def check_approval(case: Case) -> Check:
+    """Ask whose approval of this exact call was used, where the entry demands one. How often, the ledger knows."""
+    stated, demanded = case.body.get("approval"), _demands(case)
+    decision = case.body["decision"]
+    if stated is None:
+        if not demanded:
+            return ok("approval", "the policy demands none")
+        if decision["verdict"] == "EXECUTE":
+            return failed("approval", "the policy demands an approval, and none was used", "$.approval")
+        return ok("approval", "none was used, and nothing was executed")
+    if not demanded or decision["verdict"] != "EXECUTE":
+        return failed("approval", "an approval was used where none opens anything", "$.approval")
+    permit = Permit.from_json({name: stated[name] for name in ("terms", "signature")}, "$.approval")
+    terms = permit.terms
+    if (terms.kind, terms.call, terms.tool) != ("approval", case.body["action"]["call"], case.body["action"]["tool"]):
+        return failed("approval", "it approves another call", "$.approval.terms")
+    if not 1 <= stated["use"] <= terms.uses:
+        return failed("approval", f"use {stated['use']} of {terms.uses} was not approved", "$.approval.use")
+    if not terms.valid_from <= case.at < terms.valid_until:
+        times = f"from {stamp(terms.valid_from)} until {stamp(terms.valid_until)}"
+        return failed("approval", f"it holds {times}, and the decision is of {stamp(case.at)}", "$.approval.terms")
+    if case.given.trust is None:
+        return unknown("approval", "no trust file says whose approval counts")
+    found = case.given.trust.check(kind="approval", payload=terms.payload, signature=permit.signature, at=case.at)
+    if isinstance(found, Distrust):
+        return failed("approval", found.sentence, "$.approval.signature")
+    used = f"use {stated['use']} of {terms.uses}"
+    return ok("approval", f"approved by {found.key.id} ({found.key.name}), {used}: {terms.reason}")
+
+
+def _demands(case: Case) -> bool:
+    return case.body["policy"]["entry"] is not None and entry_of(case.body).approval == "required"
