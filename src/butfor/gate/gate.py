@@ -220,7 +220,8 @@ class Gate:
 
     def _prepare_trial(self, case: Case, request: Request, data: Path) -> None:
         case.call = request.call
-        self._hold_policy(case)
+        if (refusal := self._policy_refusal(case)) is not None:
+            raise refusal
         case.ready = next((each for each in self.entries if each.name == request.entry), None)
         if case.ready is None:
             raise Stop("unknown_tool", f"the policy has no entry {request.entry!r}, which the request is about")
@@ -243,8 +244,11 @@ class Gate:
 
     def _prepare(self, case: Case) -> None:
         """Find everything that the verdict follows from, without looking at an outcome."""
+        refusal = self._policy_refusal(case)
         case.name_call()
-        self._hold_policy(case)
+        # Before anything of the policy is followed; the call is named, so that a bypass of it can still be found.
+        if refusal is not None:
+            raise refusal
         case.ready = next((each for each in self.entries if each.covers(case.action)), None)
         if case.ready is None:
             raise Stop("unknown_tool", f"no entry of the policy covers a call of {case.action.tool!r} like this")
@@ -254,18 +258,19 @@ class Gate:
         case.find_evidence(self.material)
         case.find_answer(self.warm)
 
-    def _hold_policy(self, case: Case) -> None:
-        """Refuse a policy that the operator wants signed and that nobody signed, before anything of it is followed."""
+    def _policy_refusal(self, case: Case) -> Stop | None:
+        """Return a refusal where the operator wants the policy signed and nobody signed it."""
         assert case.at is not None
         try:
             found = self.material.policy_signatures(case.at)
         except ButforError as error:
-            raise Stop("policy_not_signed", str(error)) from None
+            return Stop("policy_not_signed", str(error))
         if isinstance(found, NotSigned):
-            raise Stop("policy_not_signed", found.sentence)
+            return Stop("policy_not_signed", found.sentence)
         if not self.entries:
-            raise Stop("policy_not_signed", "it was not signed when the gate was opened: open the gate again")
+            return Stop("policy_not_signed", "it was not signed when the gate was opened: open the gate again")
         case.signatures, case.policy_holds = found, True
+        return None
 
     def _mode(self, case: Case) -> Mode:
         """Return the mode that counts: a policy that the operator does not accept cannot say that it only observes."""

@@ -238,6 +238,22 @@ def test_a_refusal_for_the_signature_is_derived_again(here, trust):
     assert report.ok, report.to_json()
 
 
+def test_a_signed_policy_may_only_observe_and_an_unsigned_one_may_not(here, trust):
+    def clock():
+        raise OSError("no clock")
+
+    here.write(f"mode: observe\n{POLICY}")
+    with here.open(trust=trust) as gate:
+        assert not gate.decide(call(id=2**60)).allowed
+        gate.now = clock
+        assert not gate.decide(call()).allowed
+    sign(here)
+    for asked in (call("bronze"), call(id=2**60), call("iron")):
+        with here.open(trust=trust) as gate:
+            ruling = gate.decide(asked)
+            assert (ruling.allowed, ruling.mode, ruling.verdict == "EXECUTE") == (True, "observe", False)
+
+
 # ---- verify ----
 
 
