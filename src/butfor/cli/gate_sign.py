@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from butfor.cli.noting import note
 from butfor.errors import InputError
+
+if TYPE_CHECKING:
+    from butfor.gate.policy.signatures import PolicySignature
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -35,14 +39,15 @@ def command(policy: Path, reason: str, key: str | None, keys: Path | None, trust
     from butfor.gate.keys import default_directory, signer_for
     from butfor.gate.policy.entry import policy_digest
     from butfor.gate.policy.reading import read_policy
-    from butfor.gate.policy.signatures import sign_policy
+    from butfor.gate.policy.signatures import PolicySignature, write_signature
 
     read, _ = read_policy(policy)
     digest, signer = policy_digest(read), signer_for(keys or default_directory(), "approver", key_id=key)
     now = datetime.now(UTC).replace(microsecond=0)
+    made = PolicySignature.of(digest, signer=signer, at=now, reason=reason)
     if trust is not None:
-        _refuse_uncounted(trust, digest, signer.key_id, now)
-    file = sign_policy(policy.resolve(), digest, signer=signer, at=now, reason=reason)
+        _refuse_uncounted(trust, made, now)
+    file = write_signature(policy.resolve(), made)
     note("policy", digest, {"event": "sign", "policy": digest, "key": signer.key_id, "reason": reason})
     if as_json:
         said = {"policy": digest, "key": signer.key_id, "reason": reason, "file": str(file)}
@@ -53,22 +58,10 @@ def command(policy: Path, reason: str, key: str | None, keys: Path | None, trust
     return 0
 
 
-def _refuse_uncounted(trust: Path, digest: str, key: str, now: datetime) -> None:
-    """Refuse a key that the gate would not count, before a file of it is there."""
-    from butfor.gate.trust import TrustFile
+def _refuse_uncounted(trust: Path, made: PolicySignature, now: datetime) -> None:
+    """Refuse a signature that the gate would not count, before there is a file of it."""
+    from butfor.gate.trust import Distrust, TrustFile
 
-    del digest
-    found = TrustFile.read(trust).keys.get(key)
-    problem = (
-        "it is not in the trust file"
-        if found is None
-        else f"it has the role {found.role}"
-        if found.role != "approver"
-        else "it was revoked"
-        if found.revoked_at is not None
-        else "it is not valid now"
-        if now < found.valid_from or (found.valid_until is not None and now >= found.valid_until)
-        else None
-    )
-    if problem is not None:
-        raise InputError(f"a signature of the key {key} does not count: {problem}", where=str(trust))
+    found = TrustFile.read(trust).check(kind="policy", payload=made.payload, signature=made.signature, at=now)
+    if isinstance(found, Distrust):
+        raise InputError(f"this signature does not count: {found.sentence}", where=str(trust))

@@ -13,7 +13,7 @@ from butfor.gate.envelope import seal, unseal
 from butfor.gate.policy.entry import policy_digest
 from butfor.gate.policy.lint import lint
 from butfor.gate.policy.reading import read_policy
-from butfor.gate.policy.signatures import PolicySignature, read_signatures, sign_policy
+from butfor.gate.policy.signatures import PolicySignature, read_signatures, write_signature
 from butfor.gate.signing import Signer
 from butfor.gate.trust import TrustFile
 from butfor.gate.verify import Given, verify
@@ -42,7 +42,8 @@ def digest_of(here):
 
 
 def sign(here, signer=APPROVER, at=BEFORE, digest=None):
-    return sign_policy(here.policy, digest or digest_of(here), signer=signer, at=at, reason="read in the review")
+    made = PolicySignature.of(digest or digest_of(here), signer=signer, at=at, reason="read in the review")
+    return write_signature(here.policy, made)
 
 
 def decided(here, trust, tier="gold", **changes):

@@ -136,25 +136,15 @@ class NotSigned:
     sentence: str
 
 
-def sign_policy(path: Path, policy: str, *, signer: Signer, at: datetime, reason: str = "") -> Path:
-    """Sign a policy, and write the signature beside it.
-
-    Args:
-        path: The policy file.
-        policy: The policy's digest.
-        signer: An approver's key.
-        at: Now.
-        reason: Why.
-
-    Returns:
-        The file that was written.
+def write_signature(path: Path, signature: PolicySignature) -> Path:
+    """Write a signature beside its policy file, and return where.
 
     Raises:
         InputError: The key has signed this policy already, or the file cannot be written.
     """
-    made = PolicySignature.of(policy, signer=signer, at=at, reason=reason)
-    file = path.with_name(f"{_prefix(path, policy)}{signer.key_id.partition(':')[2]}.json")
-    write_new(file, canonical_bytes({"schema": SCHEMA, "policy": policy, **made.to_json()}))
+    key = signature.signature.key.partition(":")[2]
+    file = path.with_name(f"{_prefix(path, signature.policy)}{key}.json")
+    write_new(file, canonical_bytes({"schema": SCHEMA, "policy": signature.policy, **signature.to_json()}))
     return file
 
 
