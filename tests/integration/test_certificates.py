@@ -236,7 +236,7 @@ def test_verify_prints_each_check_and_exits_with_0(there, capsys):
     more = ("--call", "call.json", "--policy", "gate.yaml")
     code, out, err = called(capsys, "verify", "gold.json", "--trust", "trust.json", *more)
     assert (code, err) == (0, "")
-    assert out.count("\nok  ") == 15
+    assert out.count("\nok  ") == 16
     assert "FAILED" not in out
     assert "\n?" not in out
     assert "derived again from the rows" in out

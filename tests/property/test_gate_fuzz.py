@@ -14,18 +14,19 @@ from butfor.errors import ButforError
 from butfor.estimation.questions import Randomised
 from butfor.gate import REASONS, Action
 from butfor.gate.decide import before_data, decide, judge
-from butfor.gate.ledger import Ledger
+from butfor.gate.ledger import Entry, Ledger
 from butfor.gate.measure import measure
 from butfor.gate.policy import read_text
 from butfor.identification import Hedge, check
 from butfor.store import MemoryStore
 from tests.property.gate_cases import case
-from tests.unit.gate.places import place
+from tests.unit.gate.places import APPROVER, GATE, POLICY, place
+from tests.unit.gate.test_demanded_approval import approve
 from tests.unit.gate.test_policy import GOOD
 
 # Of these 2,000 run every time; the whole is a slow test.
-CASES = {"decisions": 70_000, "policies": 25_000, "calls": 5_000}
-QUICK = {"decisions": 1_400, "policies": 500, "calls": 100}
+CASES = {"decisions": 70_000, "policies": 25_000, "calls": 4_000, "approvals": 1_000}
+QUICK = {"decisions": 1_400, "policies": 500, "calls": 100, "approvals": 100}
 
 
 def examined(inputs):
@@ -125,7 +126,8 @@ def spoiled(rng, text):
 def policies(seed, n):
     """Read n spoiled policy files."""
     for number in range(n):
-        text = spoiled(Random(f"{seed}:{number}"), GOOD)
+        rng = Random(f"{seed}:{number}")
+        text = spoiled(rng, rng.choice((GOOD, f"{GOOD}    approval: required\n")))
         found = read_text(text)
         assert (found.policy is None) == bool(found.mistakes), text
         assert all(m.line >= 1 and m.column >= 1 and "\n" not in m.sentence for m in found.mistakes), text
@@ -170,6 +172,32 @@ def calls(seed, n, directory):
             json.dumps(ruling.to_json(), allow_nan=False)
 
 
+def approvals(seed, n, directory):
+    """Decide n calls under a policy that demands approvals, and grant some; hold what runs against what was granted."""
+    made = place(directory, policy=f"{POLICY}    approval: required\n")
+    left: Counter[str] = Counter()
+    ran = 0
+    with made.open() as gate:
+        gate.ledger.close()
+        gate.ledger = Ledger(MemoryStore().ledger(), clock=gate.now)
+        for number in range(n):
+            rng = Random(f"{seed}:{number}")
+            arguments = {"tier": rng.choice(("gold", "gold", "bronze")), "x": rng.randrange(3)}
+            asked = Action(tool="restart_service", arguments=arguments)
+            if rng.random() < 0.4:
+                signer = rng.choice((APPROVER, APPROVER, GATE))
+                uses = rng.randrange(3)
+                _, granted = approve(gate, asked, signer=signer, uses=uses, begins=-1000.0 + number)
+                if isinstance(granted, Entry):
+                    left[asked.digest] = uses
+            ruling = gate.decide(asked)
+            may = arguments["tier"] == "gold" and left[asked.digest] > 0
+            assert ruling.allowed == (ruling.verdict == "EXECUTE") == may, (seed, number, ruling.in_words())
+            left[asked.digest] -= ruling.allowed
+            ran += ruling.allowed
+    return ran
+
+
 def test_no_decision_executes_without_proof_and_bound():
     seen = decisions("quick", QUICK["decisions"])
     assert seen["bound_met"] >= 20
@@ -182,6 +210,10 @@ def test_no_policy_file_raises():
 
 def test_no_call_raises(tmp_path):
     calls("quick", QUICK["calls"], tmp_path)
+
+
+def test_no_call_executes_without_an_approval_that_is_left(tmp_path):
+    assert approvals("quick", QUICK["approvals"], tmp_path) >= 10
 
 
 @given(st.text(max_size=300))
@@ -204,7 +236,9 @@ def test_no_bytes_are_a_call_by_accident(data):
 def test_a_hundred_thousand_cases(tmp_path):
     seen = decisions("whole", CASES["decisions"])
     policies("whole", CASES["policies"])
-    calls("whole", CASES["calls"], tmp_path)
+    for name, each in (("calls", calls), ("approvals", approvals)):
+        (tmp_path / name).mkdir()
+        each("whole", CASES[name], tmp_path / name)
     assert sum(CASES.values()) >= 100_000
     assert seen["bound_met"] >= 1_000
     print(dict(seen))

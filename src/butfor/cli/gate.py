@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SUBVERBS: dict[str, tuple[str, str]] = {
     "init": ("butfor.cli.gate_init", "write a commented policy to start from"),
     "lint": ("butfor.cli.gate_lint", "explain every mistake of a policy with line and column"),
+    "sign": ("butfor.cli.gate_sign", "sign a policy, as an approver"),
     "decide": ("butfor.cli.gate_decide", "decide about one tool call"),
     "resolve": ("butfor.cli.gate_resolve", "decide again on the rows of a trial"),
     "export": ("butfor.cli.gate_export", "write one file for an auditor who does not have the store"),
@@ -23,7 +24,7 @@ SUBVERBS: dict[str, tuple[str, str]] = {
     "calibration": ("butfor.cli.gate_calibration", "hold promises against outcomes"),
     "rows": ("butfor.cli.gate_rows", "make evidence of decisions whose outcome is known"),
     "budget": ("butfor.cli.gate_budget", "show what is left of the error budget, or begin a new epoch"),
-    "approve": ("butfor.cli.gate_approve", "allow one exact call, where a policy asks for consent"),
+    "approve": ("butfor.cli.gate_approve", "allow one exact call, where a policy demands approval"),
     "bypass": ("butfor.cli.gate_bypass", "let one exact call run whatever the gate says"),
 }
 """Subverb to the module that holds its `command`, and its one-line help, in the order of `butfor gate --help`."""

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _APPROVE = """Approve the exact tool call in the JSON file CALL (- for standard input), as an approver.
 
-An approval is a consent that a policy or host may ask for beside the verdict; it turns no verdict. It holds for this
-call only, argument by argument, for a while and for so many times.
+Where a policy entry says "approval: required", a call that is proven runs once it is approved; each time uses the
+approval once. A call that is not proven stays refused. An approval holds for this call only, argument by argument, for
+a while and for so many times.
 """
 _BYPASS = """Let the exact tool call in the JSON file CALL (- for standard input) run whatever the gate says.
 
@@ -43,7 +44,9 @@ def permit_command(name: str, kind: PermitKind, words: str) -> click.Command:
         "--trust",
         type=click.Path(dir_okay=False, path_type=Path),
         default=Path("trust.json"),
+        envvar="BUTFOR_TRUST",
         show_default=True,
+        show_envvar=True,
         help="the trust file that the gate uses: a signature that does not count there is refused here",
     )
     @click.option("--json", "as_json", is_flag=True, help="print JSON")

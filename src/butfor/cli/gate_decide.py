@@ -19,6 +19,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 policy_option = click.option(
     "--policy", type=_FILE, default=Path("gate.yaml"), show_default=True, help="the policy file"
 )
+trust_option = click.option(
+    "--trust",
+    type=_FILE,
+    metavar="FILE",
+    help="the operator's trust file, in place of the policy's own: an approver in it must have signed the policy "
+    "(default: BUTFOR_TRUST)",
+)
 
 
 @click.command(
@@ -27,6 +34,7 @@ policy_option = click.option(
 )
 @click.argument("call", default="-")
 @policy_option
+@trust_option
 @click.option("--tool", help="instead of CALL: the tool")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="with --tool: an argument, JSON or text")
 @click.option("--agent", help="who asks")
@@ -36,6 +44,7 @@ policy_option = click.option(
 def command(
     call: str,
     policy: Path,
+    trust: Path | None,
     tool: str | None,
     arguments: tuple[str, ...],
     agent: str | None,
@@ -51,7 +60,7 @@ def command(
     from butfor.gate import Gate
 
     action = _read(call, tool, arguments, agent)
-    with Gate.open(policy) as gate:
+    with Gate.open(policy, trust=trust) as gate:
         ruling = gate.decide(action)
     return tell(ruling, out=out, request=request, as_json=as_json)
 
@@ -86,6 +95,8 @@ def _print(ruling: Ruling, out: Path | None, request: Path | None) -> None:
         click.echo(f"a trial needs {size.per_arm} units an arm{cap}: {size.words}")
         for remedy in ruling.request.remedies:
             click.echo(f"or: {remedy}")
+    if ruling.approval is not None:
+        click.echo(f"used the approval {ruling.approval}")
     place = "not recorded" if ruling.position is None else f"entry {ruling.position} of the ledger"
     click.echo(f"decision {ruling.id}, {place}")
     for path in (out, request if ruling.request is not None else None):

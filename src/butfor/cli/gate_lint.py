@@ -14,9 +14,15 @@ _POLICY = click.Path(dir_okay=False, path_type=Path)
 
 @click.command("lint")
 @click.argument("policy", type=_POLICY, default=Path("gate.yaml"))
+@click.option(
+    "--trust",
+    type=_POLICY,
+    metavar="FILE",
+    help="the operator's trust file, which the gate will be given (default: BUTFOR_TRUST)",
+)
 @click.option("--schema", is_flag=True, help="print the JSON Schema of a policy file instead")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
-def command(policy: Path, schema: bool, as_json: bool) -> int:
+def command(policy: Path, trust: Path | None, schema: bool, as_json: bool) -> int:
     """Explain every mistake of POLICY, and say what its entries will do. Exit code 1 where there is a mistake."""
     if schema:
         from butfor.gate.policy import policy_schema
@@ -25,8 +31,10 @@ def command(policy: Path, schema: bool, as_json: bool) -> int:
         return 0
     from butfor.gate.policy.lint import lint
     from butfor.gate.policy.reading import read_file
+    from butfor.gate.trust import operators_trust
 
-    findings = lint(read_file(policy), policy.resolve().parent, now=datetime.now(UTC))
+    place, now = policy.resolve(), datetime.now(UTC)
+    findings = lint(read_file(policy), place.parent, now=now, name=place.name, trust=operators_trust(trust))
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(each) for each in findings], indent=2, ensure_ascii=False))
     else:

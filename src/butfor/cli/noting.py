@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 
-def note(kind: Literal["graph", "key"], subject: str, payload: Mapping[str, Json]) -> None:
+def note(kind: Literal["graph", "policy", "key"], subject: str, payload: Mapping[str, Json]) -> None:
     """Append an entry to the ledger of the store, if there is a store: an approver's machine may have none.
 
     Raises:

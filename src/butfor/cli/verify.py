@@ -30,6 +30,7 @@ _LEVELS = {
 @click.option("--bundle", type=_FILE, help="what `butfor gate export` wrote; CERTIFICATE itself may be one, too")
 @click.option("--call", type=_FILE, help="the tool call, to derive its digest again")
 @click.option("--policy", type=_FILE, help="the policy file, to derive its digest again")
+@click.option("--signed-policy", is_flag=True, help="fail where no trusted approver signed the policy")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="a store (default: BUTFOR_HOME)")
 @click.option("--json", "as_json", is_flag=True, help="print JSON")
 def command(
@@ -39,6 +40,7 @@ def command(
     bundle: Path | None,
     call: Path | None,
     policy: Path | None,
+    signed_policy: bool,
     store: Path | None,
     *,
     as_json: bool,
@@ -65,6 +67,7 @@ def command(
         rows=None if evidence is None else read_rows(evidence, data),
         call=None if call is None else _read(call),
         policy=None if policy is None else read_policy(policy)[0],
+        demand_signed_policy=signed_policy,
     )
     given = with_bundle(given, brought) if brought is not None else with_store(given, data, store or home())
     report = verify(data, given)

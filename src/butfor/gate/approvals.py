@@ -1,7 +1,8 @@
 """Approvals and bypasses: an approver's yes to one exact call, for a while and for so many times.
 
-An *approval* is a consent that a policy or a host may ask for beside the verdict; it turns no verdict. A *bypass* lets
-the call run whatever the verdict is; the certificate keeps saying what the gate found. Both are signed by an approver's
+An *approval* is a consent beside the proof: where a policy entry demands one, a call that is proven executes once an
+approver consented, and no call that is not proven does. A *bypass* lets the call run whatever the verdict is; the
+certificate keeps saying what the gate found. Both are signed by an approver's
 key, bound to the digest of the exact call (no rounding: two ids that share a double have two digests), and both being
 granted and being used are entries of the ledger.
 """
@@ -226,16 +227,33 @@ def use(ledger: Ledger, kind: PermitKind, call: str, *, agent: str, trust: Trust
         StoreError: It could not be written: the call may not run.
     """
     with ledger.appending() as pending:
-        return _used(pending, kind, call, agent, trust)
+        return use_pending(pending, kind, call, agent=agent, trust=trust)
 
 
-def _used(pending: Pending, kind: PermitKind, call: str, agent: str, trust: TrustFile) -> Used | NotPermitted:
+def use_pending(
+    pending: Pending, kind: PermitKind, call: str, *, agent: str, trust: TrustFile, asked: datetime | None = None
+) -> Used | NotPermitted:
+    """Use a permit within a transaction, so that what it is used for is written with it, or neither is; see `use`.
+
+    Args:
+        pending: The transaction.
+        kind: Approval or bypass.
+        call: Digest of the exact call.
+        agent: Who asks.
+        trust: Whose signatures count.
+        asked: When the call came, where that was before: the permit must have held then, too.
+
+    Raises:
+        CorruptRecord: What the ledger holds is no permit; nothing was added.
+    """
     found = pending.about(kind, call)
     if found is None:
         return NotPermitted(reason="none", sentence=f"there is no {kind} of this exact call")
     permit = _of(found)
     terms = permit.terms
     fault = permit.fault(trust, pending.now)
+    if fault is None and asked is not None:
+        fault = permit.fault(trust, asked)
     if fault is None and (terms.kind, terms.call) != (kind, call):
         fault = NotPermitted(reason="untrusted", sentence=f"entry {found.position} holds the permit of another call")
     if fault is not None:

@@ -56,6 +56,7 @@ class Head:
         commitment: The graph's commitment; None where there is none.
         evidence: Description, level, query and lineage of the evidence; None where none was read.
         budget: family, epoch, place, alpha; None where nothing was spent.
+        approval: The approval that EXECUTE used; None where none was demanded, or none was there.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Head:
     commitment: Json
     evidence: Mapping[str, Json] | None
     budget: Json
+    approval: Json = None
 
 
 def body(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Json]:
@@ -84,7 +86,7 @@ def body(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Jso
 
 def of_the_call(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Json]:
     """Return the fields that differ between two calls that ask the same."""
-    return {
+    found = {
         "decision": {
             "id": head.id,
             "at": head.at,
@@ -96,6 +98,8 @@ def of_the_call(head: Head, decision: Decision, inputs: Inputs | None) -> dict[s
         },
         "action": _action(head, inputs),
     }
+    # Left out where nothing was used, as in every certificate from before approvals could be demanded.
+    return found if head.approval is None else {**found, "approval": head.approval}
 
 
 def of_the_question(head: Head, decision: Decision, inputs: Inputs | None) -> dict[str, Json]:
@@ -160,7 +164,7 @@ def _identification(decision: Decision, inputs: Inputs | None) -> dict[str, Json
 
 def _opening_worst_case(decision: Decision) -> WorstCase | None:
     measured = decision.measured
-    return measured.worst if measured is not None and decision.verdict == "EXECUTE" else None
+    return measured.worst if measured is not None and decision.proven else None
 
 
 def _estimate(decision: Decision, inputs: Inputs | None) -> Json:

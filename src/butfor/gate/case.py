@@ -6,18 +6,17 @@ import dataclasses
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from butfor.errors import ButforError, InputError
+from butfor.errors import ButforError, CorruptRecord, InputError
 from butfor.estimation.questions import Randomised
-from butfor.gate.answerable import listed
-from butfor.gate.budget import BudgetRules, Exhausted, Spend, Stored, reserve, spend_key
+from butfor.gate.approvals import Used, use_pending
+from butfor.gate.budget import Exhausted, Spend, reserve, spend_key
 from butfor.gate.commitment import NotCommitted
 from butfor.gate.context import Unread, read_context
-from butfor.gate.decide import Decision, before_data, refused
-from butfor.gate.envelope import unseal
+from butfor.gate.decide import Decision, before_data, refused, withheld
 from butfor.gate.epochs import Extent, Family
 from butfor.gate.experiment import Request, request_for
 from butfor.gate.inputs import Inputs
-from butfor.gate.strict_json import digest
+from butfor.gate.levels import budget_rules, hypothesis, level_of
 from butfor.identification import Hedge, Query
 
 if TYPE_CHECKING:
@@ -29,9 +28,12 @@ if TYPE_CHECKING:
     from butfor.gate.commitment import Commitment
     from butfor.gate.context import Reading
     from butfor.gate.evidence import Loaded
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger import Ledger, Pending
+    from butfor.gate.levels import Level
     from butfor.gate.material import Material
     from butfor.gate.policy.entry import Ready
+    from butfor.gate.policy.signatures import PolicySignature
+    from butfor.gate.trust import TrustFile
     from butfor.gate.verdict import Reason
     from butfor.gate.warm import Warm
 
@@ -43,29 +45,6 @@ class Stop(Exception):
         self.reason = reason
         self.missing = missing
         super().__init__(*missing)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Level:
-    """The error level that a question was granted.
-
-    Attributes:
-        family: Digest of the family.
-        epoch: The epoch that paid.
-        place: Its number in its share.
-        alpha: The level.
-        key: Names the question on its evidence under its entry.
-        share: Whose share paid.
-        questions: How many questions have an equal part of the level; None where it follows the order of asking.
-    """
-
-    family: str
-    epoch: int
-    place: int
-    alpha: float
-    key: str
-    share: str
-    questions: int | None
 
 
 @dataclasses.dataclass(kw_only=True, eq=False)
@@ -85,6 +64,10 @@ class Case:
     grant: Grant | None = None
     level: Level | None = None
     first_of: str | None = None
+    signatures: tuple[PolicySignature, ...] = ()
+    policy_holds: bool = False
+    proven: Decision | None = None
+    consent: Used | None = None
     decision: Decision = dataclasses.field(default_factory=lambda: refused("error"))
 
     @property
@@ -252,6 +235,31 @@ class Case:
         found = warm.robustness(self.inputs, show=robust.show)
         self.inputs_or_none = dataclasses.replace(self.inputs, robustness=found)
 
+    def withhold(self) -> None:
+        """Take back an EXECUTE for which the policy demands an approval; `ask_consent` gives it again."""
+        assert self.ready is not None
+        if self.decision.verdict == "EXECUTE" and self.ready.entry.approval == "required":
+            self.proven, self.decision = self.decision, withheld(self.decision)
+
+    def ask_consent(self, pending: Pending, trust: TrustFile) -> None:
+        """Use an approval of this exact call, within the transaction that records the decision.
+
+        Raises:
+            StoreError: It could not be written.
+        """
+        assert self.proven is not None
+        assert self.call is not None
+        assert self.at is not None
+        try:
+            found = use_pending(pending, "approval", self.call, agent=self.action.agent, trust=trust, asked=self.at)
+        except CorruptRecord as error:
+            self.decision = withheld(self.proven, str(error))
+            return
+        if isinstance(found, Used):
+            self.consent, self.decision = found, self.proven
+        else:
+            self.decision = withheld(self.proven, found.sentence)
+
     def settle(self, warm: Warm) -> None:
         """Remember the level of a question whose answer is recorded: asking again costs nothing."""
         if self.level is not None and self.decision.measured is not None:
@@ -295,65 +303,13 @@ class Case:
         """Return what was spent, as plain JSON values."""
         return None if self.level is None else dataclasses.asdict(self.level)
 
-
-def hypothesis(query: Query, within: Mapping[str, float | str], to: float | str, ready: Ready) -> str:
-    """Name a question: the effect, the stratum, and the two treatment values."""
-    entry = ready.entry
-    return digest(
-        {
-            "schema": "butfor.hypothesis/1",
-            "treatment": query.treatments[0],
-            "outcome": query.outcomes[0],
-            "stratum": {name: _plain(value) for name, value in within.items()},
-            "to": _plain(to),
-            "against": entry.treatment.against,
-            "bound_on": entry.bound_on,
-            "tau_u": entry.tau_u,
+    def approval_document(self) -> dict[str, Json] | None:
+        """Return the approval that was used, as plain JSON values."""
+        if self.consent is None:
+            return None
+        permit = self.consent.permit
+        return {
+            "terms": permit.terms.to_json(),
+            "signature": permit.signature.to_json(),
+            "use": self.consent.use,
         }
-    )
-
-
-def budget_rules(ready: Ready, inputs: Inputs) -> BudgetRules:
-    """Return what an entry says of its budget.
-
-    Where it says nothing, every question that the evidence can answer has an equal part of the error level. Levels by
-    order of asking are for entries that name shares, and where the questions cannot be listed.
-    """
-    budget = ready.entry.budget
-    rest = max(0.0, 1.0 - sum(budget.shares.values()))
-    questions = listed(ready.entry, inputs.sample, inputs.rules.to)
-    return BudgetRules(
-        alpha=ready.entry.alpha,
-        shares=dict(budget.shares),
-        others=rest if budget.other_agents is None else budget.other_agents,
-        hypotheses=None
-        if questions is None
-        else tuple(hypothesis(inputs.query, stratum, to, ready) for to, stratum in questions),
-    )
-
-
-def _plain(value: float | str) -> float | str:
-    """Write a truth value as the number that evidence has for it."""
-    return value if isinstance(value, str) else float(value)
-
-
-def level_of(grant: Spend | Stored, key: str, rules: BudgetRules) -> Level:
-    """Return the level that a question has, whether granted now or with its first answer.
-
-    Raises:
-        InputError: The stored certificate names none.
-    """
-    if isinstance(grant, Spend):
-        return Level(
-            family=grant.family,
-            epoch=grant.epoch,
-            place=grant.place,
-            alpha=grant.alpha,
-            key=key,
-            share=grant.share,
-            questions=None if rules.hypotheses is None else len(rules.hypotheses),
-        )
-    budget = unseal(grant.certificate).body.get("budget")
-    if not isinstance(budget, dict) or set(budget) != {field.name for field in dataclasses.fields(Level)}:
-        raise InputError("the stored verdict names no error level", where=f"entry {grant.position} of the ledger")
-    return Level(**budget)

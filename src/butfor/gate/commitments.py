@@ -12,13 +12,13 @@ file was deleted cannot be seen here: the ledger keeps which versions were used 
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from butfor.errors import ButforError, CorruptRecord, InputError, NotFound
 from butfor.gate.commitment import Approval, Commitment, NotCommitted, Statement, graph_of
+from butfor.gate.new_file import write_new
 from butfor.gate.strict_json import canonical_bytes, parse_canonical
 from butfor.gate.trust import Trusted, stamp
 
@@ -90,7 +90,7 @@ def commit(
     )
     _refuse_unstated(made, evidence)
     data = canonical_bytes({"commitment": made.signed_part(), "graph": graph.to_json()})
-    _write_new(_path(directory, name, made.version), data)
+    write_new(_path(directory, name, made.version), data)
     return made
 
 
@@ -116,7 +116,7 @@ def approve(
     approval = Approval.of(chosen.digest, signer=signer, at=at)
     key = signer.key_id.partition(":")[2]
     path = _path(directory, name, wanted).with_suffix(f".approval.{key}.json")
-    _write_new(path, canonical_bytes(approval.to_json()))
+    write_new(path, canonical_bytes(approval.to_json()))
     return history(directory, name)[wanted - 1]
 
 
@@ -139,6 +139,25 @@ def history(directory: Path | str, name: str) -> list[Commitment]:
             raise CorruptRecord("the chain of versions is broken here", where=str(path), fix="restore the files")
         versions.append(one)
     return versions
+
+
+def files_of(directory: Path | str, name: str, *, since: int = 1) -> list[str]:
+    """Return the files of a graph's versions and of their approvals, sorted.
+
+    Args:
+        directory: Where graphs are kept.
+        name: What the graph is called.
+        since: Leave out the versions before this one.
+
+    Raises:
+        InputError: The name cannot be a folder's.
+    """
+    found = []
+    for path in _path(directory, name, 1).parent.glob("*.json"):
+        number = path.name.partition(".")[0]
+        if number.isdecimal() and int(number) >= since:
+            found.append(str(path))
+    return sorted(found)
 
 
 def committed(directory: Path | str, name: str, *, at: datetime, trust: TrustFile) -> Commitment | NotCommitted:
@@ -201,24 +220,3 @@ def _read(path: Path) -> Commitment:
         raise CorruptRecord("expected {commitment, graph}", where=where, fix="restore the file")
     graph = graph_of(document["graph"], f"{where}, $.graph")
     return Commitment.from_json({"commitment": document["commitment"], "approvals": signed}, graph, f"{where}, $")
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    """Write a file that must not exist yet, whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)  # fails where the file exists, which a rename would not
-    except FileExistsError:
-        raise InputError("it is there already", where=str(path), fix="nothing needs to be done") from None
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(
-            f"the file cannot be written ({reason})", where=str(path), fix="choose another folder"
-        ) from None
-    finally:
-        draft.unlink(missing_ok=True)

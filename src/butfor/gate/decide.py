@@ -56,6 +56,11 @@ class Decision:
     alpha: float | None = None
     measured: Measured | None = None
 
+    @property
+    def proven(self) -> bool:
+        """Whether proof and bound open the way; EXECUTE may still take an approval."""
+        return self.reason in ("bound_met", "approval_missing")
+
 
 def decide(inputs: Inputs) -> Decision:
     """Decide, from the inputs alone.
@@ -81,6 +86,13 @@ def refused(reason: Reason, *missing: str) -> Decision:
     """Return a refusal that no data were looked at for."""
     row = REASONS[reason]
     return Decision(verdict=row.verdict, reason=reason, missing=(*missing,) or (row.sentence,))
+
+
+def withheld(decision: Decision, *missing: str) -> Decision:
+    """Return what a proven decision is without the approval that its policy demands; bounds and proof stay."""
+    row = REASONS["approval_missing"]
+    said = (*missing,) or ("there is no approval of this exact call",)
+    return dataclasses.replace(decision, verdict=row.verdict, reason="approval_missing", missing=said)
 
 
 def before_data(inputs: Inputs) -> Decision | None:

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from butfor.errors import ButforError, InputError
 from butfor.gate.action import Action
 from butfor.gate.approvals import Used, use
-from butfor.gate.body import Head, body, of_the_call, of_the_question
 from butfor.gate.budget import Exhausted
 from butfor.gate.case import Case, Stop
 from butfor.gate.decide import decide_by, refused
-from butfor.gate.envelope import Piece, seal, unseal, written
+from butfor.gate.envelope import unseal
 from butfor.gate.evidence import load_trial
 from butfor.gate.guard import guard
 from butfor.gate.ledger import Ledger
 from butfor.gate.material import Material, directory_of
+from butfor.gate.policy.signatures import NotSigned, read_signatures
 from butfor.gate.ruling import Ruling
+from butfor.gate.sealing import Sealer
+from butfor.gate.trust import operators_trust
 from butfor.gate.warm import Warm
 
 if TYPE_CHECKING:
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.gate.experiment import Request
+    from butfor.gate.ledger import Entry
     from butfor.gate.policy.entry import Ready
-    from butfor.gate.policy.model import Policy
+    from butfor.gate.policy.model import Mode, Policy
     from butfor.gate.signing import Signer
 
 
@@ -88,6 +91,7 @@ class Gate:
         self.warm = warm
         self.now = now
         self._new_id = new_id
+        self._sealer = Sealer(policy=policy, policy_digest=policy_digest, signer=signer, warm=warm)
 
     @classmethod
     def open(
@@ -97,6 +101,7 @@ class Gate:
         signer: Signer | None = None,
         keys: Path | None = None,
         store: Path | None = None,
+        trust: Path | str | None = None,
         now: Callable[[], datetime] = utc_now,
         new_id: Callable[[], str] = random_id,
     ) -> Self:
@@ -107,12 +112,15 @@ class Gate:
             signer: The gate's key; by default the newest gate key of `keys`.
             keys: Where private keys are; by default BUTFOR_KEYS.
             store: The store with the ledger; by default BUTFOR_HOME, else ./.butfor.
+            trust: The operator's trust file; by default BUTFOR_TRUST. Where there is one, it stands for the policy's
+                own `trust`, and nothing is decided under a policy that no approver in it has signed. Policy and
+                signatures are read now: what changes beside a running gate counts when it is opened again.
             now: The clock, with a time zone.
             new_id: Makes a decision's id.
 
         Raises:
-            NotFound: There is no policy, or no gate key.
-            InputError: The policy has a mistake, named with line and column.
+            NotFound: There is no policy, no gate key, or no trust file where the operator says.
+            InputError: The policy has a mistake, named with line and column, or the operator's trust file has one.
             StoreError: The ledger cannot be opened.
         """
         from butfor.gate.keys import default_directory, signer_for
@@ -122,12 +130,16 @@ class Gate:
         place = Path(path)
         directory = directory_of(place)
         policy, _ = read_policy(place)
-        warm = Warm()
+        warm, digest = Warm(), policy_digest(policy)
+        signatures = read_signatures(directory / place.resolve().name, digest)
+        material = Material(
+            policy, directory, warm, store, operators_trust=operators_trust(trust), signatures=signatures
+        )
         return cls(
             policy=policy,
-            entries=ready(policy, directory),
-            policy_digest=policy_digest(policy),
-            material=Material(policy, directory, warm, store),
+            entries=() if material.refuses_policy(now) else ready(policy, directory),
+            policy_digest=digest,
+            material=material,
             signer=signer or signer_for(keys or default_directory(), "gate"),
             ledger=Ledger.open(store, clock=now),
             warm=warm,
@@ -147,7 +159,8 @@ class Gate:
 
         Error budget that the question needs is spent all the same.
         """
-        return self._sealed(self._considered(action))
+        case = self._considered(action)
+        return self._sealer.sealed(case, self._mode(case))
 
     async def adecide(self, action: Action) -> Ruling:
         """Decide without holding up an event loop; see `decide`."""
@@ -196,6 +209,7 @@ class Gate:
             case.at = self.now()
             prepare()
             self._decide(case)
+            case.withhold()
         except Stop as stop:
             case.decision = refused(stop.reason, *stop.missing)
         except ButforError as error:
@@ -206,6 +220,8 @@ class Gate:
 
     def _prepare_trial(self, case: Case, request: Request, data: Path) -> None:
         case.call = request.call
+        if (refusal := self._policy_refusal(case)) is not None:
+            raise refusal
         case.ready = next((each for each in self.entries if each.name == request.entry), None)
         if case.ready is None:
             raise Stop("unknown_tool", f"the policy has no entry {request.entry!r}, which the request is about")
@@ -228,7 +244,11 @@ class Gate:
 
     def _prepare(self, case: Case) -> None:
         """Find everything that the verdict follows from, without looking at an outcome."""
+        refusal = self._policy_refusal(case)
         case.name_call()
+        # Before anything of the policy is followed; the call is named, so that a bypass of it can still be found.
+        if refusal is not None:
+            raise refusal
         case.ready = next((each for each in self.entries if each.covers(case.action)), None)
         if case.ready is None:
             raise Stop("unknown_tool", f"no entry of the policy covers a call of {case.action.tool!r} like this")
@@ -237,6 +257,25 @@ class Gate:
         case.find_graph(self.material)
         case.find_evidence(self.material)
         case.find_answer(self.warm)
+
+    def _policy_refusal(self, case: Case) -> Stop | None:
+        """Return a refusal where the operator wants the policy signed and nobody signed it."""
+        assert case.at is not None
+        try:
+            found = self.material.policy_signatures(case.at)
+        except ButforError as error:
+            return Stop("policy_not_signed", str(error))
+        if isinstance(found, NotSigned):
+            return Stop("policy_not_signed", found.sentence)
+        if not self.entries:
+            return Stop("policy_not_signed", "it was not signed when the gate was opened: open the gate again")
+        case.signatures, case.policy_holds = found, True
+        return None
+
+    def _mode(self, case: Case) -> Mode:
+        """Return the mode that counts: a policy that the operator does not accept cannot say that it only observes."""
+        accepted = case.policy_holds or not self.material.wants_signed_policy
+        return self.policy.mode if accepted else "enforce"
 
     def _decide(self, case: Case) -> None:
         early = case.refused_before_data()
@@ -261,65 +300,55 @@ class Gate:
         return Ruling(
             id=case.id,
             decision=refused("error", words),
-            mode=self.policy.mode,
+            mode=self._mode(case),
             allowed=False,
             certificate=b"",
             position=None,
         )
 
     def _written(self, case: Case) -> Ruling:
+        mode = self._mode(case)
+        certificate, position = self._certified_and_recorded(case, mode)
         decision = case.decision
-        certificate = self._sealed(case)
-        entry_position = self._append(case, certificate)
-        permit = self._bypass(case) if decision.verdict != "EXECUTE" and self.policy.mode == "enforce" else None
+        permit = self._bypass(case) if decision.verdict != "EXECUTE" and mode == "enforce" else None
         return Ruling(
             id=case.id,
             decision=decision,
-            mode=self.policy.mode,
-            allowed=decision.verdict == "EXECUTE" or self.policy.mode == "observe" or permit is not None,
+            mode=mode,
+            allowed=decision.verdict == "EXECUTE" or mode == "observe" or permit is not None,
             certificate=certificate,
-            position=entry_position,
+            position=position,
             bypass=permit,
+            approval=None if case.consent is None else case.consent.permit.terms.digest,
             request=case.request(),
         )
 
-    def _sealed(self, case: Case) -> bytes:
-        decision, inputs = case.decision, case.inputs_or_none
-        if inputs is None or decision.measured is None:
-            return seal(body(self._head(case, whole=True), decision, inputs), self.signer)
-        assert case.commitment is not None
-        decided = (decision.reason, case.commitment, case.level, self.policy.mode)
+    def _certified_and_recorded(self, case: Case, mode: Mode) -> tuple[bytes, int]:
+        if case.proven is None or case.call is None or self.ledger.about("approval", case.call) is None:
+            certificate = self._sealer.sealed(case, mode)
+            position = self._append(case, mode, certificate)
+        else:
+            trust = self.material.trust()
+            # One transaction: an approval is used and the decision that used it is written, or neither is.
+            with self.ledger.appending() as pending:
+                case.ask_consent(pending, trust)
+                certificate = self._sealer.sealed(case, mode)
+                answered = case.first_of is not None and pending.last_of("decision", case.first_of) is not None
+                position = self._add(pending.add, case, mode, certificate, first=not answered)
+        case.settle(self.warm)
+        return certificate, position
 
-        def write() -> dict[str, Piece]:
-            fields = of_the_question(self._head(case, whole=True), decision, inputs)
-            return {name: written(value) for name, value in fields.items()}
+    def _append(self, case: Case, mode: Mode, certificate: bytes) -> int:
+        try:
+            return self._add(self.ledger.append, case, mode, certificate, first=True)
+        except InputError:
+            if case.first_of is None:
+                raise
+            # Another process answered the same question meanwhile; this is a repetition of it.
+            return self._add(self.ledger.append, case, mode, certificate, first=False)
 
-        pieces = self.warm.pieces(inputs, decided, write)
-        return seal(of_the_call(self._head(case, whole=False), decision, inputs), self.signer, pieces=pieces)
-
-    def _head(self, case: Case, *, whole: bool) -> Head:
-        """Return what the certificate says beside the decision; without the parts of the question unless whole."""
-        ready = case.ready
-        return Head(
-            id=case.id,
-            at=case.stamp,
-            mode=self.policy.mode,
-            agent=case.action.agent,
-            tool=case.action.tool,
-            call=case.call,
-            context=case.context_document(),
-            policy={
-                "digest": self.policy_digest,
-                "preset": self.policy.preset,
-                "name": None if ready is None else ready.name,
-                "entry": None if ready is None else ready.document,
-            },
-            commitment=case.commitment.to_json() if whole and case.commitment is not None else None,
-            evidence=case.evidence_document() if whole else None,
-            budget=case.budget_document() if whole else None,
-        )
-
-    def _append(self, case: Case, certificate: bytes) -> int:
+    def _add(self, add: Callable[..., Entry], case: Case, mode: Mode, certificate: bytes, *, first: bool) -> int:
+        """Add a decision to the ledger; the first with a bound is the answer to its question."""
         decision = case.decision
         said: dict[str, Json] = {
             "verdict": decision.verdict,
@@ -328,25 +357,15 @@ class Gate:
             "agent": case.action.agent,
             "call": case.call,
             "entry": None if case.ready is None else case.ready.name,
-            "mode": self.policy.mode,
+            "mode": mode,
             "lower": decision.lower,
             "bound_on": decision.bound_on,
             "alpha": decision.alpha,
         }
         # Where no bound was computed, the question is still open: asking again computes it, at the same level.
-        scope = case.first_of if decision.measured is not None else None
-        try:
-            placed = None if scope is None else 1
-            entry = self.ledger.append(
-                "decision", said, subject=case.id, scope=scope, place=placed, attachment=certificate
-            )
-        except InputError:
-            if scope is None:
-                raise
-            # Another process answered the same question meanwhile; this is a repetition of it.
-            entry = self.ledger.append("decision", said, subject=case.id, attachment=certificate)
-        case.settle(self.warm)
-        return entry.position
+        scope = case.first_of if first and decision.measured is not None else None
+        place = None if scope is None else 1
+        return add("decision", said, subject=case.id, scope=scope, place=place, attachment=certificate).position
 
     def _bypass(self, case: Case) -> str | None:
         """Use a bypass of this exact call, where an approver granted one; using it is written down first."""

@@ -6,6 +6,7 @@ A log grows and a table is overwritten; a certificate must still be derivable fr
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 from butfor.errors import InputError
@@ -37,7 +38,8 @@ def keep(home: Path, digest: str, rows: Columns, *, most: int = MOST_ROWS) -> bo
     path = _path(home, digest)
     if path.exists():
         return True
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    # Threads that meet new evidence at the same time all write it, each a draft of its own.
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as file:

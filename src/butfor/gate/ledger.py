@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMA = "butfor.ledger/1"
 GENESIS = f"sha256:{'0' * 64}"
 """What stands for the hash before the first entry."""
-KINDS = frozenset({"decision", "outcome", "checkpoint", "approval", "bypass", "graph", "key", "budget"})
+KINDS = frozenset({"decision", "outcome", "checkpoint", "approval", "bypass", "graph", "policy", "key", "budget"})
 _BATCH = 256
 
 

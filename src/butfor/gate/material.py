@@ -8,21 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from butfor.errors import InputError
-from butfor.gate.commitments import NotCommitted, committed
+from butfor.gate.commitments import NotCommitted, committed, files_of
 from butfor.gate.evidence import load, stamp_of
 from butfor.gate.kept import keep
+from butfor.gate.policy.signatures import NOBODY, NotSigned, counting
 from butfor.gate.trust import TrustFile
 from butfor.graphs import read_file
 from butfor.store.location import home
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
     from datetime import datetime
 
     from butfor.gate.commitment import Commitment
     from butfor.gate.evidence import Loaded
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.model import Policy
+    from butfor.gate.policy.signatures import PolicySignature, Signatures
     from butfor.gate.warm import Warm
 
 
@@ -35,6 +37,14 @@ class _Places(NamedTuple):
     stem_folder: str
 
 
+class _Kept(NamedTuple):
+    """The version in use, and the files that it and newer ones were read from, with what they looked like before."""
+
+    version: Commitment
+    files: tuple[str, ...]
+    stamps: tuple[Hashable, ...]
+
+
 class Material:
     """Graphs, evidence and trust of a policy, kept in memory and read again when a file changes.
 
@@ -43,12 +53,29 @@ class Material:
         directory: The policy's, from which file names count.
         warm: Where what was read is kept.
         home: The run store.
+        operators_trust: A trust file from outside of the policy: it stands for the policy's own, and wants the policy
+            signed.
+        signatures: What was found beside the policy.
+
+    Attributes:
+        wants_signed_policy: Whether nothing may be decided under an unsigned policy.
     """
 
-    def __init__(self, policy: Policy, directory: Path, warm: Warm, home: Path | None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        directory: Path,
+        warm: Warm,
+        home: Path | None,
+        *,
+        operators_trust: Path | None = None,
+        signatures: Signatures = NOBODY,
+    ) -> None:
         self._directory = directory
         self._graphs = directory / policy.graphs
-        self._trust = str(directory / policy.trust)
+        self._trust = str(directory / policy.trust if operators_trust is None else operators_trust)
+        self._signatures = signatures
+        self.wants_signed_policy = operators_trust is not None
         self._known: dict[str, _Places] = {}
         self._warm = warm
         self._home = home
@@ -62,22 +89,40 @@ class Material:
         """
         return self._warm.remember(("trust", _stamp(self._trust)), lambda: TrustFile.read(self._trust))
 
+    def policy_signatures(self, at: datetime) -> tuple[PolicySignature, ...] | NotSigned:
+        """Return the signatures under the policy that stand at a time; without an operator's trust file, all there are.
+
+        Signatures are checked when the trust file is first read or has changed, and not at each decision.
+
+        Raises:
+            NotFound: The operator's trust file is not there any more.
+            InputError: It cannot be read.
+        """
+        if not self.wants_signed_policy:
+            return self._signatures.found
+        trust = self.trust()
+        found = self._warm.remember(("policy", _stamp(self._trust)), lambda: counting(self._signatures, trust)).by(at)
+        return found if isinstance(found, NotSigned) else found.signatures
+
+    def refuses_policy(self, now: Callable[[], datetime]) -> bool:
+        """Say whether the operator wants a signature that is not there.
+
+        Raises:
+            NotFound: The operator's trust file is not there.
+            InputError: It cannot be read.
+        """
+        return self.wants_signed_policy and isinstance(self.policy_signatures(now()), NotSigned)
+
     def commitment(self, ready: Ready, at: datetime) -> Commitment | NotCommitted:
         """Return the version of an entry's graph that may be used now.
 
         Raises:
             NotFound: There is no trust file, or no graph file where the entry names one.
         """
-        trust, place = self.trust(), self._places(ready)
+        place = self._places(ready)
         drawn = None if os.path.isdir(place.drawing) else _stamp(place.drawing)  # noqa: PTH112
         name = ready.entry.graph if drawn is None else place.stem
-        stamps = (_stamp(self._trust), _stamp(place.folder if drawn is None else place.stem_folder))
-        found = self._warm.remember(
-            ("commitment", name, stamps), lambda: committed(self._graphs, name, at=at, trust=trust)
-        )
-        if isinstance(found, NotCommitted):
-            # Why it may not be used can change with time alone.
-            found = committed(self._graphs, name, at=at, trust=trust)
+        found = self._version(name, place.folder if drawn is None else place.stem_folder, at)
         if isinstance(found, NotCommitted):
             return found
         if found.is_expired(at):
@@ -88,6 +133,25 @@ class Material:
             if drawing.digest != found.graph.digest:
                 words = f"{ready.entry.graph} is not the committed version {found.version} of {name!r}: commit it"
                 return NotCommitted(reason="uncommitted", sentence=words)
+        return found
+
+    def _version(self, name: str, folder: str, at: datetime) -> Commitment | NotCommitted:
+        """Return the version that may be used, read again where trust, folder or one of its own files changed.
+
+        A folder's time tells that a file came or went, and not that one was edited in place. So the files of the
+        version in use and of newer ones are looked at themselves: 1.2 µs each, however long the history is.
+        """
+        trust = self.trust()
+        key = ("commitment", name, _stamp(self._trust), _stamp(folder))
+        kept: _Kept | None = self._warm.peek(key)
+        if kept is not None and kept.stamps == tuple(map(_stamp, kept.files)):
+            return kept.version
+        before = {file: _stamp(file) for file in files_of(self._graphs, name)}
+        found = committed(self._graphs, name, at=at, trust=trust)
+        # Why none may be used can change with time alone, so that is not kept.
+        if not isinstance(found, NotCommitted):
+            files = tuple(files_of(self._graphs, name, since=found.version))
+            self._warm.keep(key, _Kept(found, files, tuple(map(before.get, files))))
         return found
 
     def _places(self, ready: Ready) -> _Places:
@@ -130,7 +194,7 @@ class Material:
 
 
 def _stamp(path: str) -> Hashable:
-    """Return when a file or folder was last changed; a folder changes when a version or an approval is added.
+    """Return when a file or folder was last changed; a folder changes when something is added to it or taken away.
 
     None where there is nothing.
     """

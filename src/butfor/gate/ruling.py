@@ -28,6 +28,7 @@ class Ruling:
         certificate: The certificate file's bytes; empty where it could not be made.
         position: Its place in the ledger; None where it could not be recorded.
         bypass: Digest of the permit that let a refused call run; None otherwise.
+        approval: Digest of the approval that EXECUTE used, where the policy demands one; None otherwise.
         request: The trial that an EXPERIMENT verdict asks for.
     """
 
@@ -38,6 +39,7 @@ class Ruling:
     certificate: bytes
     position: int | None
     bypass: str | None = None
+    approval: str | None = None
     request: Request | None = None
 
     @property
@@ -84,6 +86,7 @@ class Ruling:
             "allowed": self.allowed,
             "mode": self.mode,
             "bypass": self.bypass,
+            "approval": self.approval,
             "bound_on": decision.bound_on,
             "lower": decision.lower,
             "upper": decision.upper,

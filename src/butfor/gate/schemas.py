@@ -141,7 +141,13 @@ _BODY: Mapping[str, Json] = {
             "preset": {"enum": ["default", "paper"]},
             "name": _maybe_text,
             "entry": {"type": ["object", "null"], "description": "as the policy's own schema has it"},
-        }
+            "signatures": {
+                "type": "array",
+                "items": _object({"at": _time, "reason": _text, "signature": _signature}),
+                "description": "of approvers under the policy's digest",
+            },
+        },
+        optional=("signatures",),
     ),
     "graph": _or_null(
         _object(
@@ -230,13 +236,38 @@ _BODY: Mapping[str, Json] = {
             }
         )
     ),
+    "approval": _object(
+        {
+            "terms": _object(
+                {
+                    "schema": {"const": "butfor.permit/1"},
+                    "kind": {"const": "approval"},
+                    "call": {**_digest, "description": "digest of the exact canonical call"},
+                    "tool": _text,
+                    "reason": _text,
+                    "uses": {"type": "integer", "minimum": 1},
+                    "valid_from": _time,
+                    "valid_until": _time,
+                }
+            ),
+            "signature": _signature,
+            "use": {"type": "integer", "minimum": 1, "description": "which of its uses this was"},
+        },
+        words="the approval that EXECUTE used, where the policy demands one",
+    ),
     "says": {**_texts, "description": "what this certificate says and does not say"},
 }  # fmt: skip
 
-CERTIFICATE: Mapping[str, Json] = _object(_BODY, words="what a gate says of one tool call")
+_OPTIONAL = ("approval",)
+
+CERTIFICATE: Mapping[str, Json] = _object(_BODY, optional=_OPTIONAL, words="what a gate says of one tool call")
 """The schema of a certificate's body."""
 
-_FIELDS = _object(dict.fromkeys(_BODY, _digest), words="digest of each field of the body: what the signature covers")
+_FIELDS = _object(
+    dict.fromkeys(_BODY, _digest),
+    optional=_OPTIONAL,
+    words="digest of each field of the body: what the signature covers",
+)
 
 SCHEMAS: Mapping[str, Mapping[str, Json]] = {
     "certificate": {

@@ -132,6 +132,9 @@ def _row(each: Followed, treatment: str, outcome: str, covariates: tuple[str, ..
 
 
 def _probability(each: Followed, *, enforced: bool) -> str:
+    # Whether a person approved a call is no rule of the gate's, and nobody knows its chance.
+    if each.body["decision"]["reason"] == "approval_missing" or each.body.get("approval") is not None:
+        return UNKNOWN
     executed = each.body["decision"]["verdict"] == "EXECUTE"
     # Where what ran is not what the rule says, somebody bypassed it, and nobody knows with what chance.
     if not enforced or executed != each.ran:

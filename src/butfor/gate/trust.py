@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
@@ -25,9 +26,25 @@ if TYPE_CHECKING:
     from butfor.canonical import Json
 
 SCHEMA = "butfor.trust/1"
+VARIABLE = "BUTFOR_TRUST"
+"""The environment variable with the operator's trust file."""
 
 WhyNot: TypeAlias = Literal["untrusted", "bad_signature", "wrong_role", "revoked", "expired", "not_yet_valid"]
 """Why a signature does not count."""
+
+
+def operators_trust(given: Path | str | None) -> Path | None:
+    """Return the trust file that the operator gives from outside of every policy: as an argument, or BUTFOR_TRUST.
+
+    Raises:
+        InputError: BUTFOR_TRUST is there and empty: nobody can tell whether that was meant.
+    """
+    text = os.environ.get(VARIABLE) if given is None else given
+    if text is None:
+        return None
+    if not str(text).strip():
+        raise InputError(f"{VARIABLE} is empty", fix="name a trust file in it, or unset it")
+    return Path(text).absolute()
 
 
 def moment(text: Json, where: str) -> datetime:

@@ -29,6 +29,8 @@ Reason: TypeAlias = Literal[
     "unusable_call",
     "not_committed",
     "context_unavailable",
+    "policy_not_signed",
+    "approval_missing",
 ]
 
 EXIT_CODES: Mapping[Verdict, int] = types.MappingProxyType(
@@ -83,6 +85,8 @@ REASONS: Mapping[Reason, ReasonRow] = types.MappingProxyType(
         "unusable_call": _row("ABSTAIN", "the tool call has no strict canonical form, or lacks what its entry reads"),
         "not_committed": _row("ABSTAIN", "the graph has no approved and unexpired commitment, or it is another graph"),
         "context_unavailable": _row("ABSTAIN", "a context variable could not be read, was too old or came too late"),
+        "policy_not_signed": _row("ABSTAIN", "the operator's trust file has no approver who signed this very policy"),
+        "approval_missing": _row("ABSTAIN", "it is proven, and the policy demands an approval of this exact call too"),
     }
 )
 """Every reason; anything that is not ``bound_met`` fails closed."""

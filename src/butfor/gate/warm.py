@@ -71,6 +71,8 @@ class Warm:
         """Put something under a key."""
         with self._lock:
             self._kept["other", key] = value
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
 
     def _get(self, key: Hashable, make: Callable[[], _T]) -> _T:
         with self._lock:

@@ -196,6 +196,28 @@ def test_new_evidence_is_read_at_once(here):
     assert before.decision.lower != after.decision.lower
 
 
+def test_an_approval_that_was_edited_in_place_is_read_again(here):
+    (approval,) = (here.path / "graphs" / "restart").glob("*.approval.*.json")
+    data = approval.read_bytes()
+    with here.open() as gate:
+        assert gate.decide(call()).allowed
+        folder = approval.parent.stat().st_mtime_ns
+        approval.write_bytes(data.replace(b'"at":"2026-11-28', b'"at":"2026-11-27'))
+        assert approval.parent.stat().st_mtime_ns == folder
+        assert gate.decide(call()).reason == "not_committed"
+        approval.write_bytes(data)
+        assert gate.decide(call()).allowed
+
+
+def test_a_version_that_was_edited_in_place_is_read_again(here):
+    version = here.path / "graphs" / "restart" / "0001.json"
+    data = version.read_bytes()
+    with here.open() as gate:
+        assert gate.decide(call()).allowed
+        version.write_bytes(data.replace(b"drawn with the team", b"drawn by the intern"))
+        assert gate.decide(call()).reason == "not_committed"
+
+
 def test_evidence_of_agents_own_runs_needs_a_statement(tmp_path):
     made = place(tmp_path, policy=POLICY.replace("kind: observational", "kind: policy-confounded"))
     with made.open() as gate:

@@ -9,8 +9,9 @@ from butfor.errors import ButforError
 from butfor.gate.commitments import NotCommitted
 from butfor.gate.inputs import answer_for
 from butfor.gate.material import Material
-from butfor.gate.policy.entry import ready_entry
+from butfor.gate.policy.entry import policy_digest, ready_entry
 from butfor.gate.policy.reading import read_text
+from butfor.gate.policy.signatures import NotSigned, counting, names_of, read_signatures
 from butfor.gate.warm import Warm
 from butfor.graphs import read_file
 from butfor.identification import Hedge, Proof, Query, in_words
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.marks import Marked
     from butfor.gate.policy.model import Entry, Policy
+    from butfor.gate.policy.signatures import Signatures
     from butfor.graphs import Graph
 
 Severity: TypeAlias = Literal["mistake", "warning", "note"]
@@ -46,7 +48,15 @@ class Finding:
     sentence: str
 
 
-def lint(text: str, directory: Path, *, now: datetime, home: Path | None = None) -> tuple[Finding, ...]:
+def lint(
+    text: str,
+    directory: Path,
+    *,
+    now: datetime,
+    home: Path | None = None,
+    name: str = "gate.yaml",
+    trust: Path | None = None,
+) -> tuple[Finding, ...]:
     """Explain what is wrong with a policy.
 
     Args:
@@ -54,6 +64,8 @@ def lint(text: str, directory: Path, *, now: datetime, home: Path | None = None)
         directory: Its folder.
         now: The present.
         home: The run store.
+        name: The file's name, beside which its signatures are.
+        trust: The operator's trust file, where the gate will be given one.
     """
     read = read_text(text)
     if read.policy is None:
@@ -61,11 +73,33 @@ def lint(text: str, directory: Path, *, now: datetime, home: Path | None = None)
             Finding(severity="mistake", line=m.line, column=m.column, sentence=m.sentence) for m in read.mistakes
         )
     policy, document = read.policy, read.document
-    material = Material(policy, directory, Warm(), home)
-    found: list[Finding] = []
-    for name in policy.tools:
-        found += _Entry(policy, name, directory, document).findings(material, now)
+    signatures = read_signatures(directory / name, policy_digest(policy))
+    material = Material(policy, directory, Warm(), home, operators_trust=trust, signatures=signatures)
+    found: list[Finding] = [*_signed(material, signatures, document, now)]
+    for tool in policy.tools:
+        found += _Entry(policy, tool, directory, document).findings(material, now)
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
+
+
+def _signed(material: Material, signatures: Signatures, document: Marked, now: datetime) -> Iterator[Finding]:
+    """Say who signed the policy; where the operator wants it signed and nobody did, every call is refused."""
+    if not (material.wants_signed_policy or signatures.found or signatures.faults):
+        return
+    mark = document.at(("trust",))
+    try:
+        found = counting(signatures, material.trust()).by(now)
+    except ButforError as error:
+        if material.wants_signed_policy:
+            yield Finding(severity="mistake", line=mark.line, column=mark.column, sentence=str(error))
+        return
+    if isinstance(found, NotSigned):
+        wanted = material.wants_signed_policy
+        words = f"no signature of this policy counts: {found.sentence}"
+        words = f"{words}. `butfor gate sign` makes one" if wanted else words
+        yield Finding(severity="mistake" if wanted else "note", line=mark.line, column=mark.column, sentence=words)
+    else:
+        words = f"this policy is signed by {names_of(found.approvers)}"
+        yield Finding(severity="note", line=mark.line, column=mark.column, sentence=words)
 
 
 class _Entry:

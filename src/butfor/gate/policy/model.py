@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 
 from butfor.gate.policy.durations import seconds
 
@@ -195,6 +204,9 @@ class BudgetPart(_Part):
         return self
 
 
+Mode: TypeAlias = Literal["observe", "enforce"]
+
+
 class Entry(_Part):
     """What one tool call must show before it runs."""
 
@@ -218,6 +230,17 @@ class Entry(_Part):
     robustness: RobustnessPart = RobustnessPart()
     max_evidence_age: Seconds | None = Field(default=None, description="older evidence is stale")
     budget: BudgetPart = BudgetPart()
+    approval: Literal["none", "required"] = Field(
+        default="none", description="required: EXECUTE also takes an approver's yes to the exact call"
+    )
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Left out where it asks for nothing: an older policy keeps its digest, and its certificates theirs.
+        document: dict[str, Any] = write(self)
+        if self.approval == "none":
+            del document["approval"]
+        return document
 
     @model_validator(mode="after")
     def _fits(self) -> Entry:
@@ -236,11 +259,13 @@ class Policy(_Part):
     preset: Literal["default", "paper"] = Field(
         default="default", description="our settings, or the published ones of CIVeX"
     )
-    mode: Literal["observe", "enforce"] = Field(
+    mode: Mode = Field(
         default="enforce", description="observe decides and records, and lets every call pass, marked so"
     )
     graphs: str = Field(default="graphs", description="the folder of committed graphs")
-    trust: str = Field(default="trust.json", description="the trust file: whose approval of a graph counts")
+    trust: str = Field(
+        default="trust.json", description="the trust file: whose approval counts; an operator's own takes its place"
+    )
     tools: dict[str, Entry] = Field(min_length=1, description="one entry a tool")
 
 

@@ -21,7 +21,7 @@ schema: butfor.policy/1
 preset: default        # or paper: the published settings of CIVeX
 mode: observe          # decides and records, and lets every call pass; write enforce when you trust it
 graphs: graphs         # committed graphs: `butfor graph commit`, then `butfor graph approve`
-trust: trust.json      # whose approval of a graph counts: `butfor gate keys new --role approver --trust trust.json`
+trust: trust.json      # whose approval counts: `butfor gate keys new --role approver --trust trust.json`
 tools:
 """
 
@@ -54,6 +54,7 @@ _ENTRY = """\
     # experiment: {{arms: [0, 1], most_units: 1000, effect: 0.1}}   # leave out to forbid trials
     # max_evidence_age: 90d    # older evidence is stale (needs a time column)
     # robustness: {{falsification: true, odds_factor: 1.2}}          # what the verdict must survive
+    # approval: required       # EXECUTE also takes `butfor gate approve CALL`, once a call
 """
 
 _FILE = """\

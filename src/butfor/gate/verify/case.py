@@ -31,6 +31,7 @@ class Given:
         policy: The policy, where it is at hand.
         segment: The ledger from the decision on, where it is at hand.
         original: The certificate as somebody else kept it, to name what was changed.
+        demand_signed_policy: Whether a policy that nobody signed is a failure.
     """
 
     trust: TrustFile | None = None
@@ -40,6 +41,7 @@ class Given:
     policy: Policy | None = None
     segment: Segment | None = None
     original: bytes | None = None
+    demand_signed_policy: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Checks of what the verdict stands on: policy entry, call, graph, commitment, proof."""
+"""Checks of what the verdict stands on: call, graph, commitment, proof."""
 
 from __future__ import annotations
 
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from butfor.gate.policy.model import Entry
     from butfor.gate.verify.case import Case
     from butfor.gate.verify.checks import Check
-
-
-def check_policy(case: Case) -> Check:
-    """Derive the policy's digest again from the policy file, where it is at hand."""
-    stated, policy = case.body["policy"], case.given.policy
-    if policy is None:
-        return unknown("policy", "the certificate holds the entry only: give --policy FILE for the whole policy")
-    from butfor.gate.policy.entry import policy_digest
-
-    if policy_digest(policy) != stated["digest"]:
-        return failed("policy", "the policy file has another digest", "$.policy.digest")
-    entry = policy.tools.get(stated["name"])
-    if entry is not None and entry.model_dump(mode="json") != entry_of(case.body).model_dump(mode="json"):
-        return failed("policy", f"the policy has another entry {stated['name']!r}", "$.policy.entry")
-    return ok("policy", f"entry {stated['name']!r} of {stated['digest']}")
 
 
 def check_call(case: Case) -> Check:

@@ -14,7 +14,7 @@ from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate.answerable import listed
 from butfor.gate.body import Head, body, versions
 from butfor.gate.budget import OTHERS
-from butfor.gate.decide import decide, refused
+from butfor.gate.decide import decide, refused, withheld
 from butfor.gate.extract import MOST_ROWS
 from butfor.gate.robustness import examine
 from butfor.gate.strict_json import canonical_bytes, parse_strict
@@ -123,7 +123,11 @@ def _body_again(stated: Mapping[str, Json], inputs: Inputs | None, *, early: boo
     if early or inputs is None:
         return body(_head(stated), refused(decision["reason"], *decision["missing"]), inputs)
     inputs = dataclasses.replace(inputs, robustness=_examined(stated, inputs))
-    return body(_head(stated), decide(inputs), inputs)
+    found = decide(inputs)
+    if found.verdict == "EXECUTE" and entry_of(stated).approval == "required" and stated.get("approval") is None:
+        # Which permit was missing, the ledger knew; that none was used, the certificate says.
+        found = withheld(found, *decision["missing"])
+    return body(_head(stated), found, inputs)
 
 
 def _numbers(stated: Mapping[str, Json], changed: list[tuple[str, Json, Json]]) -> Check:
@@ -161,7 +165,7 @@ def _by_stated_numbers(case: Case) -> Check:
     if row is None or row.verdict != decision["verdict"]:
         return failed("verdict", f"{decision['reason']!r} does not give {decision['verdict']}", "$.decision.verdict")
     rules = rules_in(case.body)
-    if decision["verdict"] == "EXECUTE":
+    if decision["reason"] in ("bound_met", "approval_missing"):
         lower = None if estimate is None else estimate["lower"]
         reach = (
             max(abs(each) for each in (lower, rules.tau_u, estimate["upper"]) if each is not None) if estimate else 0
@@ -256,6 +260,7 @@ def _head(stated: Mapping[str, Json]) -> Head:
         commitment=None if graph is None else graph["commitment"],
         evidence=evidence if evidence.get("level") is not None else None,
         budget=stated["budget"],
+        approval=stated.get("approval"),
     )
 
 

@@ -8,7 +8,8 @@ from butfor.canonical import digest_text
 from butfor.errors import ButforError
 from butfor.gate.verify.case import Case, Given
 from butfor.gate.verify.checks import Report, failed
-from butfor.gate.verify.claims import check_call, check_commitment, check_graph, check_policy, check_proof
+from butfor.gate.verify.claims import check_call, check_commitment, check_graph, check_proof
+from butfor.gate.verify.consents import check_approval, check_policy
 from butfor.gate.verify.derived import check_budget, check_derived, check_evidence
 from butfor.gate.verify.document import check_bytes, check_fields, check_form, check_schema, check_signature
 from butfor.gate.verify.inclusion import check_ledger
@@ -51,6 +52,7 @@ def _within(case: Case) -> tuple[list[Check], Level]:
     checks += [
         _made("policy", lambda: check_policy(case)),
         _made("call", lambda: check_call(case)),
+        _made("approval", lambda: check_approval(case)),
         _made("graph", lambda: check_graph(case)),
         _made("commitment", lambda: check_commitment(case)),
         _made("proof", lambda: check_proof(case)),
