@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from butfor.cli.main import main
-from butfor.gate.body import SAYS
-from butfor.gate.schemas import CERTIFICATE
-from butfor.gate.signing import ROLE_OF
+from butfor.gate.certificate.body import SAYS
+from butfor.gate.certificate.schemas import CERTIFICATE
+from butfor.gate.signing.signatures import ROLE_OF
 from butfor.gate.verify import WORDS
 
 ROOT = Path(__file__).parents[2]

@@ -13,12 +13,12 @@ from butfor.cli.main import main
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate import Action
-from butfor.gate.bundle import Bundle
-from butfor.gate.checkpoints import make_checkpoint
-from butfor.gate.envelope import seal
-from butfor.gate.kept import kept
-from butfor.gate.segment import Segment
-from butfor.gate.strict_json import parse_strict
+from butfor.gate.certificate.bundle import Bundle
+from butfor.gate.certificate.envelope import seal
+from butfor.gate.certificate.kept import kept
+from butfor.gate.ledger.checkpoints import make_checkpoint
+from butfor.gate.ledger.segment import Segment
+from butfor.gate.signing.strict_json import parse_strict
 from butfor.gate.verify import Given, verify
 from butfor.gate.verify.gathering import bundle_of, from_store, read_rows, with_bundle, with_store
 from butfor.graphs import Graph

@@ -10,13 +10,13 @@ from butfor.canonical import digest_text
 from butfor.confidence.estimates import Estimate
 from butfor.gate import Action
 from butfor.gate.approvals import NotPermitted, Permit, Terms, grant
+from butfor.gate.budget.spending import spending
 from butfor.gate.calibration import calibrate
-from butfor.gate.checkpoints import make_checkpoint
-from butfor.gate.ledger_checks import verify_log
-from butfor.gate.ledger_log import Filter, in_words, selected
+from butfor.gate.ledger.checkpoints import make_checkpoint
+from butfor.gate.ledger.checks import verify_log
+from butfor.gate.ledger.log import Filter, in_words, selected
 from butfor.gate.outcomes import tell
 from butfor.gate.selected_rows import fails_positivity, gate_rows
-from butfor.gate.spending import spending
 from tests.unit.gate.places import APPROVER, GATE, NOW, POLICY, place
 
 TIERS = ("gold", "silver", "bronze")

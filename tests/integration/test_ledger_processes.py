@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from butfor.gate.approvals import NotPermitted, Permit, Terms, grant
-from butfor.gate.budget import BudgetRules, Spend, Stored, reserve
-from butfor.gate.checkpoints import make_checkpoint
-from butfor.gate.epochs import Family
-from butfor.gate.ledger import Ledger
-from butfor.gate.ledger_checks import verify_log
-from butfor.gate.signing import Signer
-from butfor.gate.trust import TrustedKey, TrustFile
+from butfor.gate.budget.epochs import Family
+from butfor.gate.budget.reservation import BudgetRules, Spend, Stored, reserve
+from butfor.gate.ledger.chain import Ledger
+from butfor.gate.ledger.checkpoints import make_checkpoint
+from butfor.gate.ledger.checks import verify_log
+from butfor.gate.signing.signatures import Signer
+from butfor.gate.signing.trust import TrustedKey, TrustFile
 from tests.patience import PATIENCE, started
 
 FAMILY = Family(tool="restart", outcome="recovered", lineage="incidents")
@@ -29,8 +29,8 @@ PROCESS = """
 import sys
 from pathlib import Path
 from butfor.gate.approvals import Used, use
-from butfor.gate.budget import Spend
-from butfor.gate.ledger import Ledger
+from butfor.gate.budget.reservation import Spend
+from butfor.gate.ledger.chain import Ledger
 from tests.integration.test_ledger_processes import CALL, ask, trust
 
 what, name, limit = sys.argv[2], sys.argv[3], int(sys.argv[4])

@@ -14,7 +14,7 @@ from butfor.errors import ButforError
 from butfor.estimation.questions import Randomised
 from butfor.gate import REASONS, Action
 from butfor.gate.decide import before_data, decide, judge
-from butfor.gate.ledger import Entry, Ledger
+from butfor.gate.ledger.chain import Entry, Ledger
 from butfor.gate.measure import measure
 from butfor.gate.policy import read_text
 from butfor.identification import Hedge, check

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from butfor.gate.budget import BudgetRules, Exhausted, Spend, Stored, reserve
-from butfor.gate.checkpoints import make_checkpoint
-from butfor.gate.epochs import Extent, Family, begin_epoch
-from butfor.gate.ledger import Ledger
-from butfor.gate.ledger_checks import verify_log
-from butfor.gate.signing import Signer
-from butfor.gate.spending import spending
+from butfor.gate.budget.epochs import Extent, Family, begin_epoch
+from butfor.gate.budget.reservation import BudgetRules, Exhausted, Spend, Stored, reserve
+from butfor.gate.budget.spending import spending
+from butfor.gate.ledger.chain import Ledger
+from butfor.gate.ledger.checkpoints import make_checkpoint
+from butfor.gate.ledger.checks import verify_log
+from butfor.gate.signing.signatures import Signer
 from butfor.store import LedgerRecord, MemoryStore
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from butfor.errors import InputError, NotRecordable
-from butfor.gate.json_faults import SAFE
-from butfor.gate.strict_json import canonical_bytes, digest, number, parse_canonical, parse_strict
+from butfor.gate.signing.json_faults import SAFE
+from butfor.gate.signing.strict_json import canonical_bytes, digest, number, parse_canonical, parse_strict
 from tests.property.strategies import json_values
 
 doubles = st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 2**64 - 1).map(

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from butfor.errors import ButforError
-from butfor.gate.envelope import seal
-from butfor.gate.strict_json import canonical_bytes, parse_strict
+from butfor.gate.certificate.envelope import seal
+from butfor.gate.signing.strict_json import canonical_bytes, parse_strict
 from butfor.gate.verify import Given, Report, verify
 from tests.property.strategies import json_values
 from tests.unit.gate.certificates import CASES, Made, make

@@ -12,9 +12,9 @@ from butfor.estimation.answers import EffectEstimate
 from butfor.estimation.columns import Columns
 from butfor.estimation.questions import Contrast
 from butfor.estimation.randomised import difference_in_means
-from butfor.gate.budget import BudgetRules, Spend, Stored, reserve
-from butfor.gate.epochs import Family
-from butfor.gate.ledger import Ledger
+from butfor.gate.budget.epochs import Family
+from butfor.gate.budget.reservation import BudgetRules, Spend, Stored, reserve
+from butfor.gate.ledger.chain import Ledger
 from butfor.store import MemoryStore
 
 SEED = 20261130

@@ -18,11 +18,11 @@ from butfor.errors import MissingExtra
 from butfor.estimation import Columns
 from butfor.estimation.evidence import Roles, aggregate, write_rows
 from butfor.gate import Action, Inputs, Rules, Sample, answer_for
-from butfor.gate.commitments import approve, commit
+from butfor.gate.commitments.directory import approve, commit
 from butfor.gate.decide import decide, decide_by
 from butfor.gate.gate import Gate
-from butfor.gate.signing import Signer
-from butfor.gate.trust import TrustedKey, TrustFile
+from butfor.gate.signing.signatures import Signer
+from butfor.gate.signing.trust import TrustedKey, TrustFile
 from butfor.gate.warm import Warm
 from butfor.graphs import Graph
 from butfor.identification import Query

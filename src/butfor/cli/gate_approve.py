@@ -55,10 +55,10 @@ def permit_command(name: str, kind: PermitKind, words: str) -> click.Command:
     ) -> int:
         from butfor.gate.approvals import NotPermitted, Permit, Terms, grant
         from butfor.gate.approvals import lasting as times
-        from butfor.gate.keys import default_directory, signer_for
-        from butfor.gate.ledger import Ledger
+        from butfor.gate.ledger.chain import Ledger
         from butfor.gate.policy.durations import seconds
-        from butfor.gate.trust import TrustFile
+        from butfor.gate.signing.keys import default_directory, signer_for
+        from butfor.gate.signing.trust import TrustFile
 
         action, keys = _call(call), TrustFile.read(trust)
         begins, ends = times(datetime.now(UTC), seconds(lasting))

@@ -13,7 +13,7 @@ import click
 from butfor.cli.gate_store import ledger_of
 
 if TYPE_CHECKING:
-    from butfor.gate.spending import EpochSpent
+    from butfor.gate.budget.spending import EpochSpent
 
 _json = click.option("--json", "as_json", is_flag=True, help="print JSON")
 
@@ -29,7 +29,7 @@ def command(context: click.Context, *, as_json: bool) -> int:
     """
     if context.invoked_subcommand is not None:
         return 0
-    from butfor.gate.spending import spending
+    from butfor.gate.budget.spending import spending
 
     with ledger_of() as ledger:
         found = spending(ledger)
@@ -55,8 +55,8 @@ def renew(family: str, file: Path, reason: str, *, as_json: bool) -> int:
     column) or rows of other names (a unit column) show it.
     """
     from butfor.estimation.evidence import open_evidence
-    from butfor.gate.epochs import Extent, Overlap, begin_epoch
-    from butfor.gate.spending import family_of
+    from butfor.gate.budget.epochs import Extent, Overlap, begin_epoch
+    from butfor.gate.budget.spending import family_of
 
     evidence = open_evidence(file).evidence
     with ledger_of() as ledger:
@@ -83,7 +83,7 @@ def renew(family: str, file: Path, reason: str, *, as_json: bool) -> int:
 
 
 def _tell(each: EpochSpent) -> None:
-    from butfor.gate.spending import share_in_words
+    from butfor.gate.budget.spending import share_in_words
 
     family = each.family
     click.echo(f"{family.tool} → {family.outcome} ({family.lineage}), epoch {each.epoch}  {family.digest[:19]}…")

@@ -119,7 +119,7 @@ def _read(call: str, tool: str | None, arguments: tuple[str, ...], agent: str | 
 
 
 def _argument(text: str) -> tuple[str, Any]:
-    from butfor.gate.strict_json import parse_strict
+    from butfor.gate.signing.strict_json import parse_strict
 
     name, equals, value = text.partition("=")
     if not equals or not name:

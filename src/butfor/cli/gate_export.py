@@ -26,7 +26,7 @@ def command(certificate: Path, out: Path | None, evidence: Path | None, store: P
     The file holds no keys: whose signatures count, the auditor says (butfor verify CERTIFICATE --bundle FILE --trust
     KEYS). The rows of the evidence are in it as they are.
     """
-    from butfor.gate.envelope import unseal
+    from butfor.gate.certificate.envelope import unseal
     from butfor.gate.verify.gathering import bundle_of
     from butfor.store.location import home
 

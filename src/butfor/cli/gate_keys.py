@@ -12,9 +12,9 @@ import click
 
 from butfor.cli.noting import note
 from butfor.errors import InputError, NotFound
-from butfor.gate.keys import Key, default_directory, find, load_all, save
-from butfor.gate.signing import ROLES
-from butfor.gate.trust import TrustedKey, TrustFile, stamp
+from butfor.gate.signing.keys import Key, default_directory, find, load_all, save
+from butfor.gate.signing.signatures import ROLES
+from butfor.gate.signing.trust import TrustedKey, TrustFile, stamp
 from butfor.store.location import home
 
 _directory = click.option(

@@ -31,7 +31,7 @@ def command(policy: Path, trust: Path | None, schema: bool, as_json: bool) -> in
         return 0
     from butfor.gate.policy.lint import lint
     from butfor.gate.policy.reading import read_file
-    from butfor.gate.trust import operators_trust
+    from butfor.gate.signing.trust import operators_trust
 
     place, now = policy.resolve(), datetime.now(UTC)
     findings = lint(read_file(policy), place.parent, now=now, name=place.name, trust=operators_trust(trust))

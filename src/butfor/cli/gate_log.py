@@ -13,7 +13,7 @@ from butfor.cli.gate_store import ledger_of
 from butfor.errors import NotFound
 
 if TYPE_CHECKING:
-    from butfor.gate.ledger import Entry
+    from butfor.gate.ledger.chain import Entry
 
 _json = click.option("--json", "as_json", is_flag=True, help="print JSON")
 _file = click.Path(dir_okay=False, path_type=Path)
@@ -39,7 +39,7 @@ def command(
     """
     if context.invoked_subcommand is not None:
         return 0
-    from butfor.gate.ledger_log import Filter, in_words, selected, time_of, to_json
+    from butfor.gate.ledger.log import Filter, in_words, selected, time_of, to_json
 
     begins = None if since is None else time_of(since, "--since")
     ends = None if until is None else time_of(until, "--until")
@@ -61,7 +61,7 @@ def command(
 @_json
 def show(name: str, out: Path | None, *, as_json: bool) -> int:
     """Show one entry: by its position, or a decision by its id."""
-    from butfor.gate.ledger_log import find, to_json
+    from butfor.gate.ledger.log import find, to_json
 
     with ledger_of() as ledger:
         entry = find(ledger, name)
@@ -86,8 +86,8 @@ def checkpoint(out: Path | None, key: str | None) -> int:
     Kept elsewhere, it shows later whether anything up to here was dropped or rewritten. Without one, nobody can see
     that the end of a ledger is missing.
     """
-    from butfor.gate.checkpoints import make_checkpoint
-    from butfor.gate.keys import default_directory, signer_for
+    from butfor.gate.ledger.checkpoints import make_checkpoint
+    from butfor.gate.signing.keys import default_directory, signer_for
 
     signer = signer_for(default_directory(), "gate", key_id=key)
     with ledger_of() as ledger:

@@ -36,10 +36,10 @@ def command(policy: Path, reason: str, key: str | None, keys: Path | None, trust
 
     A gate asks for it where its operator gives it a trust file of its own: --trust, or BUTFOR_TRUST.
     """
-    from butfor.gate.keys import default_directory, signer_for
     from butfor.gate.policy.entry import policy_digest
     from butfor.gate.policy.reading import read_policy
     from butfor.gate.policy.signatures import PolicySignature, write_signature
+    from butfor.gate.signing.keys import default_directory, signer_for
 
     read, _ = read_policy(policy)
     digest, signer = policy_digest(read), signer_for(keys or default_directory(), "approver", key_id=key)
@@ -60,7 +60,7 @@ def command(policy: Path, reason: str, key: str | None, keys: Path | None, trust
 
 def _refuse_uncounted(trust: Path, made: PolicySignature, now: datetime) -> None:
     """Refuse a signature that the gate would not count, before there is a file of it."""
-    from butfor.gate.trust import Distrust, TrustFile
+    from butfor.gate.signing.trust import Distrust, TrustFile
 
     found = TrustFile.read(trust).check(kind="policy", payload=made.payload, signature=made.signature, at=now)
     if isinstance(found, Distrust):

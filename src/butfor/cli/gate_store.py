@@ -8,7 +8,7 @@ from butfor.cli.options import is_there
 from butfor.errors import NotFound
 
 if TYPE_CHECKING:
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
 
 
 def ledger_of() -> Ledger:
@@ -17,7 +17,7 @@ def ledger_of() -> Ledger:
     Raises:
         NotFound: There is no store yet.
     """
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
     from butfor.store import home
 
     if not is_there():

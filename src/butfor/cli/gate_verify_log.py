@@ -11,7 +11,7 @@ import click
 from butfor.cli.gate_store import ledger_of
 
 if TYPE_CHECKING:
-    from butfor.gate.ledger_checks import LogReport
+    from butfor.gate.ledger.checks import LogReport
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
@@ -26,9 +26,9 @@ def command(since: Path | None, trust: Path | None, *, as_json: bool) -> int:
     Without --since, entries missing at the end, or a ledger made anew as a whole, cannot be seen, and the output says
     so.
     """
-    from butfor.gate.checkpoints import Checkpoint
-    from butfor.gate.ledger_checks import verify_log
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.ledger.checkpoints import Checkpoint
+    from butfor.gate.ledger.checks import verify_log
+    from butfor.gate.signing.trust import TrustFile
 
     known = None if since is None else Checkpoint.read(since)
     keys = None if trust is None else TrustFile.read(trust)

@@ -11,15 +11,15 @@ import click
 
 from butfor.cli.noting import note
 from butfor.errors import NotFound
-from butfor.gate import commitments
-from butfor.gate.commitments import Statement
-from butfor.gate.keys import default_directory, signer_for
-from butfor.gate.trust import Trusted, TrustFile, moment
+from butfor.gate.commitments import directory as commitments
+from butfor.gate.commitments.directory import Statement
+from butfor.gate.signing.keys import default_directory, signer_for
+from butfor.gate.signing.trust import Trusted, TrustFile, moment
 from butfor.graphs import read_file
 
 if TYPE_CHECKING:
     from butfor.estimation.evidence.description import Kind
-    from butfor.gate.commitments import Commitment
+    from butfor.gate.commitments.directory import Commitment
 
 # Written out, since the room that has them imports NumPy; a test compares.
 KINDS: tuple[Kind, ...] = ("observational", "randomised", "mixed", "policy-confounded")

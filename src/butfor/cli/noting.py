@@ -20,7 +20,7 @@ def note(kind: Literal["graph", "policy", "key"], subject: str, payload: Mapping
     """
     if not is_there():
         return
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
 
     with Ledger.open() as ledger:
         ledger.append(kind, payload, subject=subject)

@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+from butfor.gate.certificate.schemas import SCHEMAS
 from butfor.gate.policy import policy_schema
-from butfor.gate.schemas import SCHEMAS
 
 
 def write_schemas(directory: Path) -> None:

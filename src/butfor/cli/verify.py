@@ -50,9 +50,9 @@ def command(
     A check is ok, FAILED, or "?": it could not be made with what is at hand, and the line says what is missing. Without
     --trust no signature counts, so the check of it fails; a key inside a certificate is never looked at.
     """
-    from butfor.gate.bundle import MAGIC, Bundle
+    from butfor.gate.certificate.bundle import MAGIC, Bundle
     from butfor.gate.policy.reading import read_policy
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.signing.trust import TrustFile
     from butfor.gate.verify import Given, verify
     from butfor.gate.verify.gathering import read_bundle, read_rows, with_bundle, with_store
     from butfor.store.location import home

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from butfor.canonical import digest_text
 from butfor.errors import InputError
-from butfor.gate.strict_json import canonical_bytes, parse_strict
+from butfor.gate.signing.strict_json import canonical_bytes, parse_strict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from butfor.canonical import digest_text
 from butfor.errors import CorruptRecord, InputError
-from butfor.gate.signing import Signature
-from butfor.gate.strict_json import canonical_bytes
-from butfor.gate.trust import Distrust, moment, stamp
+from butfor.gate.signing.signatures import Signature
+from butfor.gate.signing.strict_json import canonical_bytes
+from butfor.gate.signing.trust import Distrust, moment, stamp
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
-    from butfor.gate.ledger import Entry, Ledger, Pending
-    from butfor.gate.signing import Signer
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.ledger.chain import Entry, Ledger, Pending
+    from butfor.gate.signing.signatures import Signer
+    from butfor.gate.signing.trust import TrustFile
 
 SCHEMA = "butfor.permit/1"
 PermitKind: TypeAlias = Literal["approval", "bypass"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.confidence.estimates import Interval
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
     from butfor.gate.outcomes import Followed
 
 Standing: TypeAlias = Literal["kept", "broken", "unknown"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from butfor.errors import ButforError, CorruptRecord, InputError
 from butfor.estimation.questions import Randomised
 from butfor.gate.approvals import Used, use_pending
-from butfor.gate.budget import Exhausted, Spend, reserve, spend_key
-from butfor.gate.commitment import NotCommitted
+from butfor.gate.budget.epochs import Extent, Family
+from butfor.gate.budget.levels import budget_rules, hypothesis, level_of
+from butfor.gate.budget.reservation import Exhausted, Spend, reserve, spend_key
+from butfor.gate.commitments.commitment import NotCommitted
 from butfor.gate.context import Unread, read_context
 from butfor.gate.decide import Decision, before_data, refused, withheld
-from butfor.gate.epochs import Extent, Family
 from butfor.gate.experiment import Request, request_for
 from butfor.gate.inputs import Inputs
-from butfor.gate.levels import budget_rules, hypothesis, level_of
 from butfor.identification import Hedge, Query
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.gate.action import Action
-    from butfor.gate.budget import Grant
-    from butfor.gate.commitment import Commitment
+    from butfor.gate.budget.levels import Level
+    from butfor.gate.budget.reservation import Grant
+    from butfor.gate.commitments.commitment import Commitment
     from butfor.gate.context import Reading
     from butfor.gate.evidence import Loaded
-    from butfor.gate.ledger import Ledger, Pending
-    from butfor.gate.levels import Level
+    from butfor.gate.ledger.chain import Ledger, Pending
     from butfor.gate.material import Material
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.signatures import PolicySignature
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.signing.trust import TrustFile
     from butfor.gate.verdict import Reason
     from butfor.gate.warm import Warm
 

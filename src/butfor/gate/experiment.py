@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from butfor.errors import InputError
 from butfor.estimation.columns import Columns
-from butfor.gate.strict_json import canonical_bytes, digest, parse_strict
+from butfor.gate.signing.strict_json import canonical_bytes, digest, parse_strict
 from butfor.identification import Hedge
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from butfor.errors import ButforError, InputError
 from butfor.gate.action import Action
 from butfor.gate.approvals import Used, use
-from butfor.gate.budget import Exhausted
+from butfor.gate.budget.reservation import Exhausted
 from butfor.gate.case import Case, Stop
+from butfor.gate.certificate.envelope import unseal
+from butfor.gate.certificate.sealing import Sealer
 from butfor.gate.decide import decide_by, refused
-from butfor.gate.envelope import unseal
 from butfor.gate.evidence import load_trial
 from butfor.gate.guard import guard
-from butfor.gate.ledger import Ledger
+from butfor.gate.ledger.chain import Ledger
 from butfor.gate.material import Material, directory_of
 from butfor.gate.policy.signatures import NotSigned, read_signatures
 from butfor.gate.ruling import Ruling
-from butfor.gate.sealing import Sealer
-from butfor.gate.trust import operators_trust
+from butfor.gate.signing.trust import operators_trust
 from butfor.gate.warm import Warm
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.gate.experiment import Request
-    from butfor.gate.ledger import Entry
+    from butfor.gate.ledger.chain import Entry
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.model import Mode, Policy
-    from butfor.gate.signing import Signer
+    from butfor.gate.signing.signatures import Signer
 
 
 _P = ParamSpec("_P")
@@ -123,9 +123,9 @@ class Gate:
             InputError: The policy has a mistake, named with line and column, or the operator's trust file has one.
             StoreError: The ledger cannot be opened.
         """
-        from butfor.gate.keys import default_directory, signer_for
         from butfor.gate.policy.entry import policy_digest, ready
         from butfor.gate.policy.reading import read_policy
+        from butfor.gate.signing.keys import default_directory, signer_for
 
         place = Path(path)
         directory = directory_of(place)

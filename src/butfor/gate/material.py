@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from butfor.errors import InputError
-from butfor.gate.commitments import NotCommitted, committed, files_of
+from butfor.gate.certificate.kept import keep
+from butfor.gate.commitments.directory import NotCommitted, committed, files_of
 from butfor.gate.evidence import load, stamp_of
-from butfor.gate.kept import keep
 from butfor.gate.policy.signatures import NOBODY, NotSigned, counting
-from butfor.gate.trust import TrustFile
+from butfor.gate.signing.trust import TrustFile
 from butfor.graphs import read_file
 from butfor.store.location import home
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from datetime import datetime
 
-    from butfor.gate.commitment import Commitment
+    from butfor.gate.commitments.commitment import Commitment
     from butfor.gate.evidence import Loaded
     from butfor.gate.policy.entry import Ready
     from butfor.gate.policy.model import Policy

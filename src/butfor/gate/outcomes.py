@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from butfor.canonical import Json
-    from butfor.gate.ledger import Entry, Ledger, View
+    from butfor.gate.ledger.chain import Entry, Ledger, View
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

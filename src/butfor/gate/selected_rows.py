@@ -17,7 +17,7 @@ from butfor.gate.outcomes import followed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
     from butfor.gate.outcomes import Followed
 
 VERDICT, POLICY, PROBABILITY = "gate_verdict", "gate_policy", "gate_probability"

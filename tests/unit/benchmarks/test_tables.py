@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from butfor.benchmarks.table_data import CAUSALDATA, CAUSALLIB, OBP, csv_columns, folder, member
 
 from butfor.benchmarks import Settings
+from butfor.benchmarks.table_data import CAUSALDATA, CAUSALLIB, OBP, csv_columns, folder, member
 from butfor.benchmarks.tables.bench import run
 from butfor.benchmarks.tables.open_bandit import uniform_value
 from butfor.errors import CorruptRecord

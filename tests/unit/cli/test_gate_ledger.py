@@ -9,10 +9,10 @@ import pytest
 from butfor.cli.main import main
 from butfor.estimation.evidence import open_evidence
 from butfor.gate.approvals import Used, use
-from butfor.gate.budget import BudgetRules, reserve
-from butfor.gate.epochs import Extent, Family
-from butfor.gate.ledger import Ledger
-from butfor.gate.trust import TrustFile
+from butfor.gate.budget.epochs import Extent, Family
+from butfor.gate.budget.reservation import BudgetRules, reserve
+from butfor.gate.ledger.chain import Ledger
+from butfor.gate.signing.trust import TrustFile
 from tests.unit.gate.decisions import decided
 
 FAMILY = Family(tool="restart", outcome="recovered", lineage="incidents")

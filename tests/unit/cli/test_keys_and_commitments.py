@@ -9,9 +9,9 @@ import pytest
 from butfor.cli.graph_commitments import KINDS
 from butfor.cli.main import main
 from butfor.estimation.evidence import description
-from butfor.gate.keys import load_all
-from butfor.gate.ledger import Ledger
-from butfor.gate.trust import TrustFile
+from butfor.gate.ledger.chain import Ledger
+from butfor.gate.signing.keys import load_all
+from butfor.gate.signing.trust import TrustFile
 
 GRAPH = "dag { T [exposure] Y [outcome] T -> Y Z -> T Z -> Y }"
 

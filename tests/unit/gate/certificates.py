@@ -17,16 +17,16 @@ from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.description import Roles
 from butfor.estimation.evidence.row_digest import row_digest
 from butfor.gate.action import Action
-from butfor.gate.body import Head, body
-from butfor.gate.commitment import Approval, Commitment, Statement
+from butfor.gate.certificate.body import Head, body
+from butfor.gate.certificate.envelope import seal
+from butfor.gate.commitments.commitment import Approval, Commitment, Statement
 from butfor.gate.decide import decide, refused
-from butfor.gate.envelope import seal
 from butfor.gate.evidence import upright
 from butfor.gate.inputs import Inputs, Sample, answer_for
 from butfor.gate.policy.entry import ready_entry
 from butfor.gate.policy.model import Entry
 from butfor.gate.robustness import examine
-from butfor.gate.trust import stamp
+from butfor.gate.signing.trust import stamp
 from butfor.graphs import Graph
 from butfor.identification import Query
 from tests.unit.gate.keys import APPROVER, END, GATE, NOW

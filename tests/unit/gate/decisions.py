@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from butfor.gate.envelope import seal
-from butfor.gate.ledger import Entry, Ledger
-from butfor.gate.signing import Signer
+from butfor.gate.certificate.envelope import seal
+from butfor.gate.ledger.chain import Entry, Ledger
+from butfor.gate.signing.signatures import Signer
 
 SIGNER = Signer(bytes(range(32)))
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)

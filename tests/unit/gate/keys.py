@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from butfor.gate.signing import Role, Signer
-from butfor.gate.trust import TrustedKey, TrustFile
+from butfor.gate.signing.signatures import Role, Signer
+from butfor.gate.signing.trust import TrustedKey, TrustFile
 
 START, NOW, END = (datetime(2026, month, 1, tzinfo=UTC) for month in (1, 6, 12))
 GATE, APPROVER, STRANGER = (Signer(bytes([n]) * 32) for n in (1, 2, 3))

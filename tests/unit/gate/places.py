@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from butfor.gate.commitments import approve, commit
+from butfor.gate.commitments.directory import approve, commit
 from butfor.gate.gate import Gate
-from butfor.gate.signing import Role, Signer
-from butfor.gate.trust import TrustedKey, TrustFile
+from butfor.gate.signing.signatures import Role, Signer
+from butfor.gate.signing.trust import TrustedKey, TrustFile
 from butfor.graphs import Graph
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from butfor.estimation import Cells, Columns
-from butfor.gate.answerable import MOST_QUESTIONS, answerable
+from butfor.gate.budget.answerable import MOST_QUESTIONS, answerable
 from butfor.gate.inputs import Sample
 
 

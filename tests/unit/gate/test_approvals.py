@@ -8,9 +8,9 @@ import pytest
 from butfor.errors import CorruptRecord, InputError, NotRecordable
 from butfor.gate.action import Action
 from butfor.gate.approvals import NotPermitted, Permit, Terms, Used, grant, lasting, use
-from butfor.gate.ledger import Entry, Ledger
-from butfor.gate.signing import Signer
-from butfor.gate.trust import TrustedKey, TrustFile
+from butfor.gate.ledger.chain import Entry, Ledger
+from butfor.gate.signing.signatures import Signer
+from butfor.gate.signing.trust import TrustedKey, TrustFile
 from butfor.store import MemoryStore, Store
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)

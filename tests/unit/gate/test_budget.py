@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from butfor.errors import CorruptRecord, InputError
-from butfor.gate.budget import BudgetRules, Exhausted, Spend, Stored, reserve
-from butfor.gate.epochs import Epoch, Extent, Family, Overlap, begin_epoch, rows_of
-from butfor.gate.ledger import Ledger
+from butfor.gate.budget.epochs import Epoch, Extent, Family, Overlap, begin_epoch, rows_of
+from butfor.gate.budget.reservation import BudgetRules, Exhausted, Spend, Stored, reserve
+from butfor.gate.ledger.chain import Ledger
 from butfor.store import MemoryStore, Store
 
 FAMILY = Family(tool="restart", outcome="recovered", lineage="incidents")

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.commitments import Commitment, NotCommitted, Statement, approve, commit, committed, history
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
-from butfor.gate.trust import TrustFile
+from butfor.gate.commitments.directory import Commitment, NotCommitted, Statement, approve, commit, committed, history
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.signing.trust import TrustFile
 from butfor.graphs import Graph
 from tests.unit.gate.keys import APPROVER, END, GATE, NOW, STRANGER, TRUST, entry
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from butfor.gate.approvals import Permit, Terms, grant
-from butfor.gate.envelope import seal, unseal
-from butfor.gate.ledger import Ledger, Pending
+from butfor.gate.certificate.envelope import seal, unseal
+from butfor.gate.ledger.chain import Ledger, Pending
 from butfor.gate.policy.entry import policy_digest
 from butfor.gate.policy.reading import read_policy, read_text
-from butfor.gate.signing import Signer
+from butfor.gate.signing.signatures import Signer
 from butfor.gate.verify import Given, verify
 from tests.unit.gate.places import APPROVER, GATE, NOW, POLICY, place, rows, trusted
 from tests.unit.gate.test_gate import call

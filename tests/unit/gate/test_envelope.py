@@ -3,9 +3,9 @@
 import pytest
 
 from butfor.errors import InputError, NotRecordable
-from butfor.gate.envelope import seal, taken_apart, unseal
-from butfor.gate.strict_json import canonical_bytes, parse_strict
-from butfor.gate.trust import Distrust, Trusted
+from butfor.gate.certificate.envelope import seal, taken_apart, unseal
+from butfor.gate.signing.strict_json import canonical_bytes, parse_strict
+from butfor.gate.signing.trust import Distrust, Trusted
 from tests.unit.gate.keys import GATE, NOW, TRUST
 
 BODY = {"schema": "butfor.certificate/1", "estimate": {"lower": 0.25, "upper": 1.0}, "says": ["a", "\U0001f600"]}

@@ -6,7 +6,7 @@ import pytest
 from butfor.errors import CorruptRecord
 from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.row_digest import row_digest
-from butfor.gate.extract import read_extract, write_extract
+from butfor.gate.certificate.extract import read_extract, write_extract
 
 N = 50
 

@@ -10,9 +10,9 @@ import pytest
 from butfor.errors import ActionRefused, InputError, NotFound, StoreError
 from butfor.gate import Action
 from butfor.gate.approvals import Permit, Terms, grant
-from butfor.gate.envelope import unseal
+from butfor.gate.certificate.envelope import unseal
 from butfor.gate.gate import Gate
-from butfor.gate.trust import Trusted
+from butfor.gate.signing.trust import Trusted
 from tests.unit.gate.places import APPROVER, GATE, GRAPH, HIDDEN, NOW, POLICY, place, rows
 
 

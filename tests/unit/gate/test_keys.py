@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.keys import Key, default_directory, find, load_all, save, signer_for
+from butfor.gate.signing.keys import Key, default_directory, find, load_all, save, signer_for
 from tests.unit.gate.keys import NOW
 
 

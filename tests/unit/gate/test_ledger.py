@@ -10,12 +10,12 @@ import pytest
 
 from butfor.canonical import digest_text
 from butfor.errors import InputError, NotRecordable
-from butfor.gate.checkpoints import Checkpoint, make_checkpoint
-from butfor.gate.ledger import GENESIS, Ledger, entry_hash
-from butfor.gate.ledger_checks import NO_CHECKPOINT, NO_TRUST, verify_log
-from butfor.gate.signing import Signer
-from butfor.gate.strict_json import canonical_bytes
-from butfor.gate.trust import TrustedKey, TrustFile
+from butfor.gate.ledger.chain import GENESIS, Ledger, entry_hash
+from butfor.gate.ledger.checkpoints import Checkpoint, make_checkpoint
+from butfor.gate.ledger.checks import NO_CHECKPOINT, NO_TRUST, verify_log
+from butfor.gate.signing.signatures import Signer
+from butfor.gate.signing.strict_json import canonical_bytes
+from butfor.gate.signing.trust import TrustedKey, TrustFile
 from butfor.store import LedgerRecord, MemoryStore
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)

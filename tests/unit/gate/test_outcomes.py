@@ -12,7 +12,7 @@ from butfor.estimation import Columns, estimate
 from butfor.estimation.answers import Insufficient
 from butfor.estimation.evidence import Roles, read_object
 from butfor.gate.calibration import calibrate
-from butfor.gate.ledger import Ledger
+from butfor.gate.ledger.chain import Ledger
 from butfor.gate.outcomes import followed, tell
 from butfor.gate.selected_rows import fails_positivity, gate_rows, selected
 from butfor.graphs import Graph

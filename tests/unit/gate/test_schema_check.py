@@ -3,7 +3,7 @@
 import pytest
 
 from butfor.errors import InputError
-from butfor.gate.schema_check import mismatches
+from butfor.gate.certificate.schema_check import mismatches
 
 SCHEMA = {
     "type": "object",

@@ -9,13 +9,13 @@ import pytest
 
 from butfor.errors import InputError, NotFound
 from butfor.gate.approvals import Permit, Terms, grant
-from butfor.gate.envelope import seal, unseal
+from butfor.gate.certificate.envelope import seal, unseal
 from butfor.gate.policy.entry import policy_digest
 from butfor.gate.policy.lint import lint
 from butfor.gate.policy.reading import read_policy
 from butfor.gate.policy.signatures import PolicySignature, read_signatures, write_signature
-from butfor.gate.signing import Signer
-from butfor.gate.trust import TrustFile
+from butfor.gate.signing.signatures import Signer
+from butfor.gate.signing.trust import TrustFile
 from butfor.gate.verify import Given, verify
 from tests.unit.gate.places import APPROVER, GATE, NOW, POLICY, place, trusted
 from tests.unit.gate.test_gate import call

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.signing import ROLE_OF, Kind, Signature, Signer, is_signed, key_id
-from butfor.gate.trust import Distrust, Trusted, TrustFile, moment, stamp
+from butfor.gate.signing.signatures import ROLE_OF, Kind, Signature, Signer, is_signed, key_id
+from butfor.gate.signing.trust import Distrust, Trusted, TrustFile, moment, stamp
 from tests.unit.gate.keys import APPROVER, END, GATE, NOW, START, STRANGER, TRUST, entry
 
 KINDS: list[Kind] = list(ROLE_OF)

@@ -7,8 +7,8 @@ import struct
 import pytest
 
 from butfor.errors import InputError, NotRecordable
-from butfor.gate.json_faults import MOST_DEEP, SAFE
-from butfor.gate.strict_json import canonical_bytes, digest, number, parse_canonical, parse_strict
+from butfor.gate.signing.json_faults import MOST_DEEP, SAFE
+from butfor.gate.signing.strict_json import canonical_bytes, digest, number, parse_canonical, parse_strict
 
 # RFC 8785, appendix B: IEEE 754 bits and what ECMAScript writes.
 APPENDIX_B = {

@@ -10,13 +10,13 @@ import pytest
 
 from butfor.canonical import digest_text
 from butfor.estimation.columns import Columns
-from butfor.gate.commitment import Statement
-from butfor.gate.commitments import commit
-from butfor.gate.envelope import seal
-from butfor.gate.schema_check import mismatches
-from butfor.gate.schemas import SCHEMAS
-from butfor.gate.strict_json import canonical_bytes, parse_strict
-from butfor.gate.trust import TrustFile
+from butfor.gate.certificate.envelope import seal
+from butfor.gate.certificate.schema_check import mismatches
+from butfor.gate.certificate.schemas import SCHEMAS
+from butfor.gate.commitments.commitment import Statement
+from butfor.gate.commitments.directory import commit
+from butfor.gate.signing.strict_json import canonical_bytes, parse_strict
+from butfor.gate.signing.trust import TrustFile
 from butfor.gate.verify import WORDS, Given, verify
 from tests.unit.gate.certificates import CASES, CONFOUNDED, PLAIN, TRIAL, commitment, make, make_refused
 from tests.unit.gate.keys import APPROVER, END, GATE, NOW, STRANGER, TRUST, entry

@@ -24,9 +24,9 @@ from butfor.benchmarks.toolbench.instances import Instance
 from butfor.benchmarks.toolbench.published_rule import from_log
 from butfor.benchmarks.toolbench.regression import effect_of, lower
 from butfor.benchmarks.toolbench.scores import share
-from butfor.gate.budget import BudgetRules, Spend, reserve
-from butfor.gate.epochs import Family
-from butfor.gate.ledger import Ledger
+from butfor.gate.budget.epochs import Family
+from butfor.gate.budget.reservation import BudgetRules, Spend, reserve
+from butfor.gate.ledger.chain import Ledger
 from butfor.noise import numpy_generator
 
 if TYPE_CHECKING:

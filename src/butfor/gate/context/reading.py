@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from butfor.errors import ButforError, InputError
-from butfor.gate.strict_json import parse_strict
+from butfor.gate.signing.strict_json import parse_strict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

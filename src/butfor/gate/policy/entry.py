@@ -16,7 +16,7 @@ from butfor.gate.context.sources import (
 )
 from butfor.gate.policy.model import FromArgument
 from butfor.gate.rules import PRESETS, Demands, Rules, Trial
-from butfor.gate.strict_json import digest
+from butfor.gate.signing.strict_json import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

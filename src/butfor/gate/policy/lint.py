@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from butfor.errors import ButforError
-from butfor.gate.commitments import NotCommitted
+from butfor.gate.commitments.directory import NotCommitted
 from butfor.gate.inputs import answer_for
 from butfor.gate.material import Material
 from butfor.gate.policy.entry import policy_digest, ready_entry

@@ -15,10 +15,10 @@ import dataclasses
 from typing import TYPE_CHECKING, Self
 
 from butfor.errors import ButforError, CorruptRecord, InputError
-from butfor.gate.new_file import write_new
-from butfor.gate.signing import Signature
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
-from butfor.gate.trust import Distrust, Trusted, moment, stamp
+from butfor.gate.signing.new_file import write_new
+from butfor.gate.signing.signatures import Signature
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.signing.trust import Distrust, Trusted, moment, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from butfor.canonical import Json
-    from butfor.gate.signing import Signer
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.signing.signatures import Signer
+    from butfor.gate.signing.trust import TrustFile
 
 SCHEMA = "butfor.approval-of-policy/1"
 _DIGITS = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from butfor.gate.trust import moment
+from butfor.gate.signing.trust import moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.estimation.columns import Columns
-    from butfor.gate.envelope import Sealed
+    from butfor.gate.certificate.envelope import Sealed
+    from butfor.gate.ledger.segment import Segment
     from butfor.gate.policy.model import Policy
-    from butfor.gate.segment import Segment
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.signing.trust import TrustFile
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from butfor.errors import ButforError
 from butfor.gate.action import Action
-from butfor.gate.body import RANDOMISED_SCHEMA
-from butfor.gate.commitment import Commitment, NotCommitted, graph_of
+from butfor.gate.certificate.body import RANDOMISED_SCHEMA
+from butfor.gate.commitments.commitment import Commitment, NotCommitted, graph_of
 from butfor.gate.context.reading import Reading, read_one
 from butfor.gate.context.sources import argument_source, from_argument
 from butfor.gate.policy.model import FromArgument

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from butfor.gate.approvals import Permit
 from butfor.gate.policy.signatures import NotSigned, PolicySignature, Signatures, counting, names_of
-from butfor.gate.trust import Distrust, stamp
+from butfor.gate.signing.trust import Distrust, stamp
 from butfor.gate.verify.checks import Check, failed, ok, unknown
 from butfor.gate.verify.inputs import entry_of
 

@@ -11,14 +11,14 @@ from butfor.canonical import digest as digest_of
 from butfor.estimation.cells import Cells
 from butfor.estimation.columns import Columns
 from butfor.estimation.evidence.row_digest import row_digest
-from butfor.gate.answerable import listed
-from butfor.gate.body import Head, body, versions
-from butfor.gate.budget import OTHERS
+from butfor.gate.budget.answerable import listed
+from butfor.gate.budget.reservation import OTHERS
+from butfor.gate.certificate.body import Head, body, versions
+from butfor.gate.certificate.extract import MOST_ROWS
+from butfor.gate.certificate.sums import cells_document, cells_in
 from butfor.gate.decide import decide, refused, withheld
-from butfor.gate.extract import MOST_ROWS
 from butfor.gate.robustness import examine
-from butfor.gate.strict_json import canonical_bytes, parse_strict
-from butfor.gate.sums import cells_document, cells_in
+from butfor.gate.signing.strict_json import canonical_bytes, parse_strict
 from butfor.gate.verdict import REASONS
 from butfor.gate.verify.checks import failed, ok, unknown
 from butfor.gate.verify.comparing import AGREE, differences, same, told

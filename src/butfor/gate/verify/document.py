@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from butfor.errors import InputError
-from butfor.gate.envelope import taken_apart
-from butfor.gate.schema_check import mismatches
-from butfor.gate.schemas import CERTIFICATE
-from butfor.gate.strict_json import parse_canonical, parse_strict
-from butfor.gate.trust import Trusted, stamp
+from butfor.gate.certificate.envelope import taken_apart
+from butfor.gate.certificate.schema_check import mismatches
+from butfor.gate.certificate.schemas import CERTIFICATE
+from butfor.gate.signing.strict_json import parse_canonical, parse_strict
+from butfor.gate.signing.trust import Trusted, stamp
 from butfor.gate.verify.checks import failed, ok
 from butfor.gate.verify.comparing import differences, told
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
-    from butfor.gate.envelope import Sealed
+    from butfor.gate.certificate.envelope import Sealed
     from butfor.gate.verify.case import Case
     from butfor.gate.verify.checks import Check
 

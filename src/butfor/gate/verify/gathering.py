@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from butfor.errors import CorruptRecord, InputError, NotFound
 from butfor.estimation.evidence import Roles, open_evidence, read_file
 from butfor.estimation.evidence.manifest import SUFFIX
-from butfor.gate.bundle import Bundle
-from butfor.gate.envelope import taken_apart
-from butfor.gate.extract import read_extract
-from butfor.gate.kept import kept
-from butfor.gate.ledger import Ledger
-from butfor.gate.segment import Segment, segment_of
-from butfor.gate.strict_json import parse_strict
+from butfor.gate.certificate.bundle import Bundle
+from butfor.gate.certificate.envelope import taken_apart
+from butfor.gate.certificate.extract import read_extract
+from butfor.gate.certificate.kept import kept
+from butfor.gate.ledger.chain import Ledger
+from butfor.gate.ledger.segment import Segment, segment_of
+from butfor.gate.signing.strict_json import parse_strict
 from butfor.store.location import FILE_NAME
 
 if TYPE_CHECKING:

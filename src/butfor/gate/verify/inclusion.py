@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from butfor.canonical import digest_text
 from butfor.errors import NotRecordable
-from butfor.gate.trust import Distrust
+from butfor.gate.signing.trust import Distrust
 from butfor.gate.verify.checks import failed, ok, unknown
 
 if TYPE_CHECKING:
-    from butfor.gate.segment import Segment
+    from butfor.gate.ledger.segment import Segment
     from butfor.gate.verify.case import Case
     from butfor.gate.verify.checks import Check
 

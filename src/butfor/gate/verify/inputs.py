@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation.questions import Randomised
-from butfor.gate.body import RANDOMISED_SCHEMA
-from butfor.gate.commitment import graph_of
+from butfor.gate.certificate.body import RANDOMISED_SCHEMA
+from butfor.gate.certificate.sums import cells_in
+from butfor.gate.commitments.commitment import graph_of
 from butfor.gate.evidence import upright
 from butfor.gate.inputs import Inputs, Sample, answer_for
 from butfor.gate.policy.entry import rules_of
 from butfor.gate.policy.model import Entry
-from butfor.gate.sums import cells_in
 from butfor.gate.worst_case import WORST_CASE_SCHEMA
 from butfor.identification import Hedge, Proof, Query
 

@@ -6,17 +6,17 @@ import dataclasses
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from butfor.errors import CorruptRecord, InputError, NotRecordable
-from butfor.gate.checkpoints import Checkpoint
-from butfor.gate.ledger import GENESIS, KINDS, entry_hash, records
-from butfor.gate.strict_json import parse_canonical
-from butfor.gate.trust import Distrust
+from butfor.gate.ledger.chain import GENESIS, KINDS, entry_hash, records
+from butfor.gate.ledger.checkpoints import Checkpoint
+from butfor.gate.signing.strict_json import parse_canonical
+from butfor.gate.signing.trust import Distrust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from butfor.canonical import Json
-    from butfor.gate.ledger import Ledger
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.ledger.chain import Ledger
+    from butfor.gate.signing.trust import TrustFile
     from butfor.store import LedgerRecord
 
 Fault: TypeAlias = Literal["changed", "unlinked", "missing", "truncated", "another_history", "bad_checkpoint"]

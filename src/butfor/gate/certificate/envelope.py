@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from butfor.canonical import digest_text
 from butfor.errors import CorruptRecord, InputError
-from butfor.gate.signing import Signature, Signer
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.signing.signatures import Signature, Signer
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from butfor.canonical import digest_text
 from butfor.errors import InputError, NotRecordable
-from butfor.gate.json_faults import MOST_DEEP, SAFE, reading_fault, value_fault
+from butfor.gate.signing.json_faults import MOST_DEEP, SAFE, reading_fault, value_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,14 +6,14 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from butfor.errors import NotFound
-from butfor.gate.budget import OTHERS
-from butfor.gate.epochs import Family
+from butfor.gate.budget.epochs import Family
+from butfor.gate.budget.reservation import OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from butfor.canonical import Json
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 The hash of an entry covers its position, the hash before, its time, kind, names, and the digests of its payload and of
 what is attached to it. So whoever knows one hash knows every entry before it: change, drop, insert or reorder one, and
 every later hash is another. What the chain alone cannot show is that its end is missing, or that somebody who may write
-the file made all of it anew; for that, keep a signed checkpoint elsewhere (`butfor.gate.checkpoints`).
+the file made all of it anew; for that, keep a signed checkpoint elsewhere (`butfor.gate.ledger.checkpoints`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from butfor.canonical import digest_text
 from butfor.errors import CorruptRecord, InputError
-from butfor.gate.strict_json import canonical_bytes
+from butfor.gate.signing.strict_json import canonical_bytes
 from butfor.store.ledger_records import LedgerRecord
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.signing import Signature
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.signing.signatures import Signature
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from butfor.canonical import Json
-    from butfor.gate.ledger import Ledger
-    from butfor.gate.signing import Signer
-    from butfor.gate.trust import Distrust, Trusted, TrustFile
+    from butfor.gate.ledger.chain import Ledger
+    from butfor.gate.signing.signatures import Signer
+    from butfor.gate.signing.trust import Distrust, Trusted, TrustFile
 
 SCHEMA = "butfor.checkpoint/1"
 _FIX = "use the file as `butfor gate log checkpoint` wrote it"

@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from butfor.canonical import digest_text
 from butfor.errors import CorruptRecord, InputError
-from butfor.gate.epochs import Overlap, epoch_of, named
-from butfor.gate.strict_json import canonical_bytes
+from butfor.gate.budget.epochs import Overlap, epoch_of, named
+from butfor.gate.signing.strict_json import canonical_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from butfor.canonical import Json
-    from butfor.gate.epochs import Extent, Family
-    from butfor.gate.ledger import Entry, Ledger, Pending, View
+    from butfor.gate.budget.epochs import Extent, Family
+    from butfor.gate.ledger.chain import Entry, Ledger, Pending, View
 
 OTHERS = ""
 """The share of all agents that the rules do not name; no agent has an empty name."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from butfor.gate.body import Head, body, of_the_call, of_the_question
-from butfor.gate.envelope import Piece, seal, written
+from butfor.gate.certificate.body import Head, body, of_the_call, of_the_question
+from butfor.gate.certificate.envelope import Piece, seal, written
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
     from butfor.gate.case import Case
     from butfor.gate.policy.model import Policy
-    from butfor.gate.signing import Signer
+    from butfor.gate.signing.signatures import Signer
     from butfor.gate.warm import Warm
 
 

@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from butfor.errors import ButforError, CorruptRecord, InputError, NotFound
-from butfor.gate.commitment import Approval, Commitment, NotCommitted, Statement, graph_of
-from butfor.gate.new_file import write_new
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
-from butfor.gate.trust import Trusted, stamp
+from butfor.gate.commitments.commitment import Approval, Commitment, NotCommitted, Statement, graph_of
+from butfor.gate.signing.new_file import write_new
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.signing.trust import Trusted, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
     from butfor.estimation.evidence.description import Kind
-    from butfor.gate.signing import Signer
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.signing.signatures import Signer
+    from butfor.gate.signing.trust import TrustFile
     from butfor.graphs import Graph
 
 __all__ = ["Approval", "Commitment", "NotCommitted", "Statement", "approve", "commit", "committed", "history"]

@@ -15,13 +15,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from butfor.canonical import digest_text
-from butfor.gate.strict_json import canonical_bytes
+from butfor.gate.signing.strict_json import canonical_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from butfor.canonical import Json
-    from butfor.gate.ledger import Entry, Ledger, Pending, View
+    from butfor.gate.ledger.chain import Entry, Ledger, Pending, View
 
 # Eight bytes a row: a million new rows against a million used ones meet by chance once in 2·10⁷ comparisons, and then a
 # new epoch is refused that could have begun; never the other way round.

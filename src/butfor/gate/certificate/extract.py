@@ -14,7 +14,7 @@ import numpy as np
 
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation.columns import Columns
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

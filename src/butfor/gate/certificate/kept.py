@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from butfor.errors import InputError
-from butfor.gate.extract import MOST_ROWS, extract_blocks, read_extract
+from butfor.gate.certificate.extract import MOST_ROWS, extract_blocks, read_extract
 
 if TYPE_CHECKING:
     from pathlib import Path

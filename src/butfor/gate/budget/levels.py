@@ -6,10 +6,10 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from butfor.errors import InputError
-from butfor.gate.answerable import listed
-from butfor.gate.budget import BudgetRules, Spend, Stored
-from butfor.gate.envelope import unseal
-from butfor.gate.strict_json import digest
+from butfor.gate.budget.answerable import listed
+from butfor.gate.budget.reservation import BudgetRules, Spend, Stored
+from butfor.gate.certificate.envelope import unseal
+from butfor.gate.signing.strict_json import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
 
 from butfor.errors import CorruptRecord, InputError
-from butfor.gate.signing import Signature, Signer
-from butfor.gate.strict_json import canonical_bytes, digest
-from butfor.gate.trust import Distrust, Trusted, moment, stamp
+from butfor.gate.signing.signatures import Signature, Signer
+from butfor.gate.signing.strict_json import canonical_bytes, digest
+from butfor.gate.signing.trust import Distrust, Trusted, moment, stamp
 from butfor.graphs import Graph
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from butfor.canonical import Json
     from butfor.estimation.evidence.description import Kind
-    from butfor.gate.trust import TrustFile
+    from butfor.gate.signing.trust import TrustFile
 
 _Part = TypeVar("_Part")
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Self
 
 from butfor.canonical import digest_text
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.checkpoints import Checkpoint
-from butfor.gate.ledger import SCHEMA as ENTRY_SCHEMA
-from butfor.gate.ledger import records
-from butfor.gate.strict_json import canonical_bytes, digest, parse_canonical
+from butfor.gate.ledger.chain import SCHEMA as ENTRY_SCHEMA
+from butfor.gate.ledger.chain import records
+from butfor.gate.ledger.checkpoints import Checkpoint
+from butfor.gate.signing.strict_json import canonical_bytes, digest, parse_canonical
 
 if TYPE_CHECKING:
     from butfor.canonical import Json
-    from butfor.gate.ledger import Ledger
+    from butfor.gate.ledger.chain import Ledger
     from butfor.store import LedgerRecord
 
 SCHEMA = "butfor.ledger-segment/1"

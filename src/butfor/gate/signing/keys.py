@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.signing import ROLES, Role, Signer, from_text, to_text
-from butfor.gate.strict_json import canonical_bytes, parse_strict
-from butfor.gate.trust import TrustedKey, moment
+from butfor.gate.signing.signatures import ROLES, Role, Signer, from_text, to_text
+from butfor.gate.signing.strict_json import canonical_bytes, parse_strict
+from butfor.gate.signing.trust import TrustedKey, moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ A ZIP archive that any tool opens, its parts stored and dated alike, so that the
     manifest.json      what is in it: digest of each part, level of the evidence, versions
     certificate.json   the certificate, byte for byte
     graph.json         the graph that it is about
-    evidence.rows      the rows (`butfor.gate.extract`), where there are at most a million; statistics are in the
-                       certificate itself
+    evidence.rows      the rows (`butfor.gate.certificate.extract`), where there are at most a million; statistics are
+                       in the certificate itself
     ledger.json        from the decision to the next signed checkpoint
 
 There is no trust file in it: whose keys count, the auditor says.
@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Self
 from butfor.canonical import digest_text
 from butfor.errors import CorruptRecord, InputError
 from butfor.estimation.evidence.row_digest import row_digest
-from butfor.gate.body import versions
-from butfor.gate.envelope import unseal
-from butfor.gate.extract import MOST_ROWS, read_extract, write_extract
-from butfor.gate.segment import Segment
-from butfor.gate.strict_json import canonical_bytes, parse_canonical
+from butfor.gate.certificate.body import versions
+from butfor.gate.certificate.envelope import unseal
+from butfor.gate.certificate.extract import MOST_ROWS, read_extract, write_extract
+from butfor.gate.ledger.segment import Segment
+from butfor.gate.signing.strict_json import canonical_bytes, parse_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

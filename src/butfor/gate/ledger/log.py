@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from butfor.canonical import Json
-    from butfor.gate.ledger import Entry, Ledger
+    from butfor.gate.ledger.chain import Entry, Ledger
 
 _SHOWN = 19  # of a digest: the scheme and twelve digits
 

@@ -13,8 +13,8 @@ from butfor.estimation.answers import EffectEstimate
 from butfor.estimation.cells import Cells
 from butfor.estimation.questions import Randomised
 from butfor.gate.assumptions import NOT_CHECKED, Assumption, assumption, of_estimator
+from butfor.gate.certificate.sums import cells_document
 from butfor.gate.measure import estimated
-from butfor.gate.sums import cells_document
 from butfor.identification import Hedge, Proof
 
 if TYPE_CHECKING:

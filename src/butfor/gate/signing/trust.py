@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from butfor.errors import CorruptRecord, InputError, NotFound
-from butfor.gate.signing import ROLE_OF, ROLES, Kind, Role, Signature, from_text, is_signed, key_id, to_text
-from butfor.gate.strict_json import parse_strict
+from butfor.gate.signing.signatures import ROLE_OF, ROLES, Kind, Role, Signature, from_text, is_signed, key_id, to_text
+from butfor.gate.signing.strict_json import parse_strict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

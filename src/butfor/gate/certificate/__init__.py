@@ -1,0 +1,1 @@
+"""The certificate file, its schema, and what an auditor gets with it."""

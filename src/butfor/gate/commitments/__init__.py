@@ -1,0 +1,1 @@
+"""Graphs that somebody stands for: versions, approvals, and the directory that holds them."""

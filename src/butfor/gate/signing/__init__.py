@@ -1,0 +1,1 @@
+"""What is signed, by whom, and whose signatures count."""
