@@ -15,6 +15,7 @@ from butfor.gate.policy.entry import policy_digest
 from butfor.gate.policy.reading import read_policy, read_text
 from butfor.gate.signing.signatures import Signer
 from butfor.gate.verify import Given, verify
+from tests.patience import joined
 from tests.unit.gate.places import APPROVER, GATE, NOW, POLICY, place, rows, trusted
 from tests.unit.gate.test_gate import call
 from tests.unit.gate.test_signed_policies import TRUST
@@ -152,8 +153,7 @@ def test_two_gates_never_use_the_same_use(here):
         threads = [threading.Thread(target=ask, args=(gate,)) for gate in (one, other)]
         for each in threads:
             each.start()
-        for each in threads:
-            each.join()
+        joined(*threads)
         assert sum(each.verdict == "EXECUTE" for each in found) == 3
         assert {each.reason for each in found} == {"bound_met", "approval_missing"}
         uses = [unseal(each.certificate).body["approval"]["use"] for each in found if each.verdict == "EXECUTE"]
