@@ -4,9 +4,11 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+ROOT = Path(__file__).parents[1]
 PATIENCE = 120.0
 """Seconds; what is waited for takes about one on an idle machine."""
 
@@ -31,10 +33,11 @@ def until(condition: Callable[[], bool], what: str, *, seconds: float = PATIENCE
 def started(command: Sequence[Any], *, seconds: float = PATIENCE, **options: Any) -> Iterator["subprocess.Popen[str]"]:
     """Run a process beside the test; no read from it and no wait for it outlasts the patience.
 
-    A process that is still there then is killed, which ends its output, and so every read of it.
+    It starts where the tests are found. A process that is still there then is killed, which ends its output, and so
+    every read of it.
     """
     late = threading.Event()
-    with subprocess.Popen(command, text=True, **options) as process:
+    with subprocess.Popen(command, text=True, **{"cwd": ROOT, **options}) as process:
 
         def end() -> None:
             late.set()

@@ -15,7 +15,7 @@ from butfor.store import Store
 from butfor.store.schema import MIGRATIONS
 from tests.contract.stores import run
 from tests.contract.test_ledgers import add, entry
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, ROOT
 
 APPENDS = """
 import sys
@@ -45,6 +45,7 @@ def test_an_append_waits_for_the_disk_once_and_a_reservation_does_not(tmp_path, 
         ["strace", "-f", "-e", calls, "-o", trace, sys.executable, "-c", APPENDS, tmp_path, transaction],
         check=True,
         timeout=PATIENCE,
+        cwd=ROOT,
     )
     lines = trace.read_text().splitlines()
     (begin,) = (number for number, line in enumerate(lines) if f"{tmp_path}/begin" in line)
