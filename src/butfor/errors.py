@@ -211,3 +211,8 @@ class MissingExtra(ButforError, ImportError):
 
     def __init__(self, package: str, *, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs the package {package!r}", fix=f"pip install 'butfor[{extra}]'")
+
+
+def system_reason(error: Exception) -> str:
+    """Return what the system said of a file, without the number and the path, which a sentence names anyway."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -112,5 +112,6 @@ def test_runs_become_evidence_with_a_graph_to_start_from(capsys, tmp_path, monke
 
 def test_an_empty_store_says_so(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BUTFOR_HOME", str(tmp_path))
+    Store.open(tmp_path).close()
     code, _, err = called(capsys, "build", "--out", tmp_path / "x.jsonl")
     assert (code, "no run has both steps and an outcome" in err) == (2, True)

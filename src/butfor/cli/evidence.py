@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from butfor.cli.options import open_store
 from butfor.errors import InputError
 
 if TYPE_CHECKING:
@@ -160,9 +161,8 @@ def build_file(out: Path, tool: str | None, agent: str | None, as_json: bool) ->
     from butfor.estimation.evidence import decision_rows, read_file, save_evidence, starter_graph, write_rows
     from butfor.estimation.evidence.decisions import NOTE
     from butfor.graphs import write_yaml
-    from butfor.store import Store
 
-    with Store.open() as store:
+    with open_store() as store:
         listed = [each for each in store.list_runs() if each.complete and agent in (None, each.agent)]
         # In order of their names: the same runs give the same file, whenever they were imported.
         decisions = decision_rows((store.load_run(name) for name in sorted(e.run_id for e in listed)), tool=tool)

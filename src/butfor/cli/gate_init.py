@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from butfor.cli.options import open_store
 from butfor.errors import InputError
 
 
@@ -26,9 +27,7 @@ def command(tools: tuple[str, ...], run: str | None, attribution: str | None, ou
 
     drafts = [Draft(tool=name) for name in tools]
     if run is not None or attribution is not None:
-        from butfor.store import Store
-
-        with Store.open() as store:
+        with open_store() as store:
             drafts += drafts_of_run(store.load_run(run)) if run is not None else []
             drafts += drafts_of_attribution(store, attribution) if attribution is not None else []
     text = starter(drafts or [Draft(tool="my_tool")])

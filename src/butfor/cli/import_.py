@@ -151,9 +151,6 @@ class _sink:  # noqa: N801  a context manager that reads as a function
 
     def __enter__(self) -> tuple[Callable[[Run], None], list[str]]:
         if self._out is None:
-            from butfor.store import Store
-
-            self._store = Store.open()
             return self._keep, self._ids
         if self._out != "-":
             try:
@@ -176,7 +173,10 @@ class _sink:  # noqa: N801  a context manager that reads as a function
         self._ids.append(run.run_id)
 
     def _keep(self, run: Run) -> None:
-        assert self._store is not None
+        from butfor.store import Store
+
+        if self._store is None:
+            self._store = Store.open()  # with the first run: a file that cannot be read makes no store
         if self._rehearsal is None:
             self._ids.append(save(run, self._store))
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import sys
@@ -66,7 +67,7 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a verb's command, or None for an unknown name (click then suggests)."""
+        """Import a verb's command, or None for an unknown name (see `resolve_command`)."""
         del ctx
         if cmd_name not in VERBS:
             return None
@@ -74,6 +75,15 @@ class Verbs(click.Group):
         command = module.command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; a misspelt one is answered with the nearest."""
+        near = difflib.get_close_matches(args[0], VERBS, n=1)
+        if args[0] not in VERBS and near:
+            ctx.fail(f"No such command {args[0]!r}. (Did you mean {near[0]!r}?)")
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Parse, which for `--help` prints."""

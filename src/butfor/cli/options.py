@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from butfor.errors import ButforError, InputError, NotFound
+from butfor.errors import ButforError, InputError, NotFound, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,7 +130,7 @@ def read_input(name: str) -> Json:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NotFound(
-            f"cannot read the input {name!r} ({error})", fix="give a JSON file, or - for standard input"
+            f"cannot read the input {name!r} ({system_reason(error)})", fix="give a JSON file, or - for standard input"
         ) from None
     try:
         return json.loads(text)

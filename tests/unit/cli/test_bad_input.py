@@ -339,3 +339,28 @@ def test_an_interrupt_is_130_and_keeps_what_is_finished(shop, tmp_path, capsys):
         env=os.environ | {"PYTHONPATH": path, "INTERRUPT": "1"}, timeout=PATIENCE)  # fmt: skip
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_misspelt_verb_is_answered_with_the_nearest(capsys):
+    code, _, err = called(capsys, "atribute", "run")
+    assert code == 2
+    assert "Did you mean 'attribute'?" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (("evidence", "show", "none.csv"), "there is no such file (none.csv)"),
+        (("evidence", "build", "--out", "e.csv"), "there is no store yet"),
+        (("gate", "init", "--from-run", "r"), "there is no store yet"),
+        (("import", "none.json"), "(No such file or directory) (none.json)"),
+        (("record", "--agent", "shop:agent", "--input", "none.json"), "'none.json' (No such file or directory)"),
+    ],
+)
+def test_what_is_not_there_is_named_once_and_no_store_is_made(tmp_path, monkeypatch, capsys, line, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BUTFOR_HOME", str(tmp_path / "store"))
+    code, _, err = called(capsys, *line)
+    assert (code, err.count("\n")) == (2, 1)
+    assert said in err
+    assert not (tmp_path / "store").exists()

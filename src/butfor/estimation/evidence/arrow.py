@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from butfor.errors import InputError, MissingExtra, NotFound
+from butfor.errors import InputError, MissingExtra, NotFound, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,7 +63,7 @@ def write_parquet(table: Mapping[str, list[Any]], path: Path) -> None:
     try:
         importlib.import_module("pyarrow.parquet").write_table(pa.table(dict(table)), path)
     except OSError as error:
-        raise InputError(f"the file cannot be written ({error})", where=str(path)) from None
+        raise InputError(f"the file cannot be written ({system_reason(error)})", where=str(path)) from None
 
 
 def from_frame(frame: Any, names: Iterable[str], *, where: str) -> dict[str, NDArray[Any]]:

@@ -6,7 +6,7 @@ import csv
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
-from butfor.errors import InputError, NotFound
+from butfor.errors import InputError, NotFound, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +40,7 @@ def read_delimited(path: Path, names: Iterable[str], *, text: frozenset[str] = f
     except FileNotFoundError:
         raise NotFound("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"the file cannot be read as CSV ({error})", where=str(path)) from None
+        raise InputError(f"the file cannot be read as CSV ({system_reason(error)})", where=str(path)) from None
     return {
         name: list(column) if name in text else _typed(name, column, lines, path)
         for name, column in zip(wanted, cells, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from butfor.errors import InputError, NotFound
+from butfor.errors import InputError, NotFound, system_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ def read_json_lines(path: Path, names: Iterable[str]) -> dict[str, list[Any]]:
     except FileNotFoundError:
         raise NotFound("there is no such file", where=str(path), fix="check the path") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the file cannot be read ({error})", where=str(path)) from None
+        raise InputError(f"the file cannot be read ({system_reason(error)})", where=str(path)) from None
     return columns
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.errors import CorruptRecord, InputError, NotFound
+from butfor.errors import CorruptRecord, InputError, NotFound, system_reason
 from butfor.estimation.evidence.arrow import write_parquet
 from butfor.estimation.evidence.description import Evidence
 from butfor.estimation.evidence.json_lines import write_json_lines
@@ -70,13 +70,15 @@ def open_evidence(path: Path) -> Table:
     try:
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError:
+        if not path.exists():
+            raise NotFound("there is no such file", where=str(path), fix="check the path") from None
         raise NotFound(
             "there is no description of this evidence",
             where=str(place),
             fix="make one: butfor evidence show FILE --save",
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the description cannot be read ({error})", where=str(place)) from None
+        raise InputError(f"the description cannot be read ({system_reason(error)})", where=str(place)) from None
     named = Evidence.from_json(canonical.decode(text))
     # A name, never a path: a description must not be able to point anywhere else.
     file = place.with_name(Path(named.source).name)

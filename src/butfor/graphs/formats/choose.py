@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from butfor.errors import InputError, NotFound
+from butfor.errors import InputError, NotFound, system_reason
 from butfor.graphs.formats.dagitty import read_dagitty
 from butfor.graphs.formats.dot import read_dot
 from butfor.graphs.formats.yaml import read_yaml
@@ -54,5 +54,5 @@ def read_file(path: str | Path) -> Graph:
             "the file is not UTF-8 text", where=f"{path}, byte {error.start}", fix="save it as UTF-8"
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"the file cannot be read ({error})", where=str(path)) from None
+        raise InputError(f"the file cannot be read ({system_reason(error)})", where=str(path)) from None
     return read(text, source=path.name)

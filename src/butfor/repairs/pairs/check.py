@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.errors import InputError, NotFound
+from butfor.errors import InputError, NotFound, system_reason
 from butfor.repairs.pairs.pair import answer_key
 from butfor.repairs.pairs.schema import Problem, format_of, problems_of
 from butfor.repairs.pairs.shortcut import Audit, audit
@@ -161,7 +161,7 @@ def _read(path: Path) -> tuple[list[tuple[int, Json]], list[Problem]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise NotFound(f"cannot read {str(path)!r} ({error})", fix="give a JSON Lines file") from None
+        raise NotFound(f"cannot read {str(path)!r} ({system_reason(error)})", fix="give a JSON Lines file") from None
     rows: list[tuple[int, Json]] = []
     problems: list[Problem] = []
     # Not splitlines: a text may hold a line separator such as U+2028 unescaped.

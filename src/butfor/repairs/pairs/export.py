@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from butfor import canonical
-from butfor.errors import InputError
+from butfor.errors import InputError, system_reason
 from butfor.repairs.pairs.formats import rows_of
 from butfor.repairs.pairs.schema import problems_of
 from butfor.repairs.pairs.shortcut import Audit, audit
@@ -179,4 +179,4 @@ def _write(out: Path, texts: dict[str, str]) -> None:
         for file, text in texts.items():
             (out / file).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise InputError(f"the export cannot be written ({error})", where=str(out)) from None
+        raise InputError(f"the export cannot be written ({system_reason(error)})", where=str(out)) from None

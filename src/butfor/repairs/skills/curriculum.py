@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from butfor.errors import InputError
+from butfor.errors import InputError, system_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,9 @@ def write_curriculum(skills: Skills, path: Path) -> int:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
     except OSError as error:
-        raise InputError(f"the curriculum cannot be written ({error})", fix="give a new file in a folder") from None
+        raise InputError(
+            f"the curriculum cannot be written ({system_reason(error)})", fix="give a new file in a folder"
+        ) from None
     return len(rows)
 
 
