@@ -157,7 +157,7 @@ def test_recorded_runs_are_policy_confounded(tmp_path):
     ("source", "words"),
     [
         ("{file: absent.csv, kind: observational}", "absent.csv"),
-        ("{saved: absent.csv}", "description"),
+        ("{saved: absent.csv}", "no such file"),
         ("{saved: incidents.csv, level: statistics}", "name file or sql"),
     ],
 )
